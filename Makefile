@@ -1,0 +1,44 @@
+# Needs only python3 and make; every target makes .venv itself.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-all check format bench clean
+
+help:  ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+
+.venv/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(PIP) install --constraint constraints.txt --editable '.[plots]'
+	@touch $@
+
+.venv/installed-dev: .venv/installed
+	$(PIP) install --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+demo: .venv/installed  ## install, complete half-erased images among six agents, show the result
+	$(BIN)/grassvine demo
+
+test: .venv/installed-dev  ## run the tests but those marked slow, paper or cluster
+	$(BIN)/python -m pytest
+
+test-all: .venv/installed-dev  ## run the slow and the paper's tests too
+	$(BIN)/python -m pytest -m 'not cluster'
+
+check: .venv/installed-dev  ## format, lint, types, layers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: .venv/installed-dev  ## format and mend what can be mended
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: .venv/installed-dev  ## benchmarks: ratios measured in one run
+	$(BIN)/python -m benchmarks
+
+clean:  ## remove the environment and the caches
+	rm -rf .venv .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -1,0 +1,1 @@
+"""Learn the common subspace of data that many places hold, without bringing the data together."""

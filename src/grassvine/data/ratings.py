@@ -1,0 +1,148 @@
+"""Ratings of items by users, kept user by user.
+
+Inside the library the axes are *items* (shared: the subspace lives here) and *users* (private),
+never rows and columns.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from grassvine.foundations.arrays import Array, Indices
+from grassvine.foundations.errors import DataError
+from grassvine.foundations.options import whole_number
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ratings:
+    """A sparse items×users table in compressed form.
+
+    The entries of user j are ``values[starts[j]:starts[j + 1]]``, at ``items[...]`` in ascending
+    order. Build one with :meth:`from_arrays`, which checks its input.
+    """
+
+    n_items: int
+    starts: Indices
+    items: NDArray[np.int32]
+    values: Array
+
+    @property
+    def n_users(self) -> int:
+        """The number of users, those without a rating included."""
+        return len(self.starts) - 1
+
+    @property
+    def n_values(self) -> int:
+        """The number of known entries, |Ω|."""
+        return len(self.values)
+
+    @property
+    def density(self) -> float:
+        """The known share of the table, p = |Ω| / (items · users)."""
+        return self.n_values / (self.n_items * self.n_users)
+
+    def users_of_values(self) -> Indices:
+        """The user of each entry, in the order of ``values``."""
+        return np.repeat(np.arange(self.n_users), np.diff(self.starts))
+
+    def take_users(self, first: int, last: int) -> "Ratings":
+        """The ratings of users first … last−1, numbered from 0; no copy of the entries."""
+        low, high = self.starts[first], self.starts[last]
+        starts = self.starts[first : last + 1] - low
+        return Ratings(self.n_items, starts, self.items[low:high], self.values[low:high])
+
+    @classmethod
+    def from_arrays(
+        cls,
+        users: ArrayLike,
+        items: ArrayLike,
+        values: ArrayLike,
+        *,
+        n_users: int | None = None,
+        n_items: int | None = None,
+    ) -> "Ratings":
+        """Build ratings from one user number, item number and value per entry, in any order.
+
+        Parameters
+        ----------
+        users, items : array-like of int
+            Numbers from 0. Where ``n_users`` or ``n_items`` is not given, the largest one counts.
+        values : array-like of float
+            The known entries; all finite.
+        """
+        user = _numbers("user", users)
+        item = _numbers("item", items)
+        value = _finite(values)
+        if not len(user) == len(item) == len(value):
+            raise DataError(
+                f"there are {len(user)} users, {len(item)} items and {len(value)} values; "
+                "give one of each per rating."
+            )
+        if len(value) == 0:
+            raise DataError("there is no rating at all; give at least one.")
+        n_users = _within("user", user, n_users)
+        n_items = _within("item", item, n_items)
+        # One stable sort by (user, item) makes the result independent of the order of the rows.
+        order = np.lexsort((item, user))
+        user, item, value = user[order], item[order], value[order]
+        _refuse_duplicates(user, item)
+        starts = np.zeros(n_users + 1, dtype=np.int64)
+        np.cumsum(np.bincount(user, minlength=n_users), out=starts[1:])
+        return cls(n_items, starts, item.astype(np.int32), value)
+
+
+def _numbers(axis: str, given: ArrayLike) -> Indices:
+    numbers = np.asarray(given)
+    if numbers.ndim != 1:
+        raise DataError(f"the {axis} numbers have {numbers.ndim} axes; give a 1-d array.")
+    if numbers.size and not np.issubdtype(numbers.dtype, np.integer):
+        raise DataError(
+            f"the {axis} numbers are of type {numbers.dtype}; give whole numbers from 0, "
+            f"one per rating (number the {axis}s first)."
+        )
+    return numbers.astype(np.int64)
+
+
+def _finite(given: ArrayLike) -> Array:
+    try:
+        values = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError) as cause:
+        raise DataError(f"the ratings are not numbers ({cause}); give floats.") from None
+    if values.ndim != 1:
+        raise DataError(f"the ratings have {values.ndim} axes; give a 1-d array.")
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
+        places = ", ".join(str(place) for place in bad[:3])
+        raise DataError(
+            f"{len(bad)} of {len(values)} ratings are NaN or infinite (at positions {places}"
+            f"{', …' if len(bad) > 3 else ''}); leave unknown entries out."
+        )
+    return values
+
+
+def _within(axis: str, numbers: Indices, count: int | None) -> int:
+    low, high = int(numbers.min()), int(numbers.max())
+    if count is None:
+        count = high + 1
+    else:
+        count = whole_number(f"n_{axis}s", count, least=1, error=DataError)
+    if low < 0 or high >= count:
+        place = int(np.flatnonzero((numbers < 0) | (numbers >= count))[0])
+        raise DataError(
+            f"{axis} number {numbers[place]} at position {place} is out of range; "
+            f"with {count} {axis}s the numbers run from 0 to {count - 1}."
+        )
+    if count > np.iinfo(np.int32).max and axis == "item":
+        raise DataError(f"{count} items are more than 2³¹ − 1; number only the items that occur.")
+    return count
+
+
+def _refuse_duplicates(user: Indices, item: Indices) -> None:
+    again = np.flatnonzero((user[1:] == user[:-1]) & (item[1:] == item[:-1]))
+    if len(again):
+        examples = ", ".join(f"(user {user[k]}, item {item[k]})" for k in again[:3])
+        raise DataError(
+            f"{len(again)} ratings repeat an entry that is there already: {examples}"
+            f"{', …' if len(again) > 3 else ''}; keep one rating per user and item."
+        )

@@ -1,0 +1,106 @@
+"""The generators of the paper's experiments.
+
+All numbers come from streams named ``data``; starting points have streams of their own. With one
+stream for both, a start can *be* the answer.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from grassvine.data.ratings import Ratings
+from grassvine.data.tasks import Tasks
+from grassvine.foundations.arrays import Array
+from grassvine.foundations.errors import DataError
+from grassvine.foundations.options import rank_within, real_number, whole_number
+from grassvine.foundations.seeds import stream
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LowRankRatings:
+    """Sampled entries of a low-rank table, and the true subspace behind them."""
+
+    ratings: Ratings
+    subspace: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SubspaceTasks:
+    """Regressions whose weights lie in one subspace, and that subspace."""
+
+    tasks: Tasks
+    subspace: Array
+
+
+def low_rank_ratings(
+    n_items: int,
+    n_users: int,
+    rank: int,
+    *,
+    oversampling: float,
+    noise: float = 1e-6,
+    condition: float | None = None,
+    seed: int = 0,
+) -> LowRankRatings:
+    """Draw ratings as in Cases 1 to 4 of the paper.
+
+    The table is ABᵀ with standard Gaussian factors; of its entries ``oversampling`` times the
+    degrees of freedom, OS·(mr + nr − r²), are known, chosen uniformly without repetition, and
+    Gaussian noise is added to each. With ``condition`` the table is A·diag(s)·Bᵀ instead, A and B
+    orthonormal, s falling exponentially from √(mn) to √(mn)/condition.
+    """
+    rank_within(rank, min(n_items, n_users), error=DataError)
+    real_number("oversampling", oversampling, least=0.0, error=DataError)
+    n_known = round(oversampling * rank * (n_items + n_users - rank))
+    if n_known > n_items * n_users:
+        raise DataError(
+            f"oversampling {oversampling:g} asks for {n_known} of {n_items * n_users} entries; "
+            f"choose at most {n_items * n_users / (rank * (n_items + n_users - rank)):.3g}."
+        )
+    item_factors = stream(seed, "data", "item factors").standard_normal((n_items, rank))
+    user_factors = stream(seed, "data", "user factors").standard_normal((n_users, rank))
+    subspace = np.linalg.qr(item_factors)[0]
+    if condition is not None:
+        largest = np.sqrt(n_items * n_users)
+        item_factors = subspace * np.geomspace(largest, largest / condition, rank)
+        user_factors = np.linalg.qr(user_factors)[0]
+    places = stream(seed, "data", "places").choice(
+        n_items * n_users, n_known, replace=False, shuffle=False
+    )
+    places.sort()
+    user, item = np.divmod(places, n_items)
+    values = stream(seed, "data", "noise").standard_normal(n_known) * noise
+    for item_column, user_column in zip(item_factors.T, user_factors.T, strict=True):
+        values += item_column[item] * user_column[user]
+    ratings = Ratings.from_arrays(user, item, values, n_users=n_users, n_items=n_items)
+    return LowRankRatings(ratings, subspace)
+
+
+def subspace_tasks(
+    n_items: int,
+    n_tasks: int,
+    rank: int,
+    *,
+    samples: tuple[int, int] = (10, 50),
+    noise: float = 1e-6,
+    seed: int = 0,
+) -> SubspaceTasks:
+    """Draw tasks as in Case 6 of the paper: y_t = X_t U*U*ᵀw_t + noise.
+
+    X_t and w_t are standard Gaussian; each task has between ``samples[0]`` and ``samples[1]``
+    samples, both included.
+    """
+    rank_within(rank, n_items, error=DataError)
+    whole_number("n_tasks", n_tasks, least=1, error=DataError)
+    subspace = np.linalg.qr(stream(seed, "data", "subspace").standard_normal((n_items, rank)))[0]
+    sizes = stream(seed, "data", "sizes").integers(samples[0], samples[1] + 1, n_tasks)
+    of_features = stream(seed, "data", "features")
+    of_weights = stream(seed, "data", "weights")
+    of_noise = stream(seed, "data", "noise")
+    features = [of_features.standard_normal((size, n_items)) for size in sizes]
+    weights = [subspace @ (subspace.T @ of_weights.standard_normal(n_items)) for _ in sizes]
+    targets = [
+        x @ w + noise * of_noise.standard_normal(len(x))
+        for x, w in zip(features, weights, strict=True)
+    ]
+    return SubspaceTasks(Tasks.from_arrays(features, targets), subspace)

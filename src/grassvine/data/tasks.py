@@ -1,0 +1,72 @@
+"""Related regressions: each task has its own samples of the same features."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from grassvine.foundations.arrays import Array, as_matrix
+from grassvine.foundations.errors import DataError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tasks:
+    """Features X_t (samples×items) and targets y_t of each task t.
+
+    Features play the part of *items*: they are what all tasks share and where the subspace lives.
+    Build one with :meth:`from_arrays`, which checks its input.
+    """
+
+    features: tuple[Array, ...]
+    targets: tuple[Array, ...]
+
+    @property
+    def n_items(self) -> int:
+        """The number of features."""
+        return self.features[0].shape[1]
+
+    @property
+    def n_tasks(self) -> int:
+        """The number of tasks."""
+        return len(self.targets)
+
+    @property
+    def n_values(self) -> int:
+        """The number of samples of all tasks together."""
+        return sum(len(target) for target in self.targets)
+
+    def take_tasks(self, first: int, last: int) -> "Tasks":
+        """Tasks first … last−1."""
+        return Tasks(self.features[first:last], self.targets[first:last])
+
+    @classmethod
+    def from_arrays(cls, features: Sequence[ArrayLike], targets: Sequence[ArrayLike]) -> "Tasks":
+        """Build tasks from one features matrix and one target vector per task."""
+        if len(features) != len(targets):
+            raise DataError(
+                f"there are features for {len(features)} tasks and targets for {len(targets)}; "
+                "give both for every task."
+            )
+        if len(features) == 0:
+            raise DataError("there is no task at all; give at least one.")
+        n_items = np.shape(features[0])[-1] if np.ndim(features[0]) == 2 else None
+        matrices = []
+        vectors = []
+        for number, (x, y) in enumerate(zip(features, targets, strict=True)):
+            name = f"the features of task {number}"
+            matrix = as_matrix(x, rank=n_items, name=name, error=DataError)
+            vector = np.asarray(y, dtype=np.float64)
+            if vector.shape != (len(matrix),):
+                raise DataError(
+                    f"task {number} has {len(matrix)} samples and targets of shape "
+                    f"{vector.shape}; give one target per sample."
+                )
+            if not np.isfinite(vector).all():
+                place = int(np.flatnonzero(~np.isfinite(vector))[0])
+                raise DataError(
+                    f"target {place} of task {number} is {vector[place]}; leave such samples out."
+                )
+            matrices.append(matrix)
+            vectors.append(vector)
+        return cls(tuple(matrices), tuple(vectors))

@@ -1,0 +1,55 @@
+"""What an engine does, and the law that all engines keep.
+
+*Two phases a slot*: every message of a slot is made before anyone moves. An inbox is sorted by
+sender. Reports reach the observer ordered by slot, then agent, and after the last slot each agent
+concludes. BLAS has one thread. So one plan and one set of data give the same bits on every engine.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from grassvine.foundations.errors import AgentError
+from grassvine.gossip.agent import Agent, State
+from grassvine.gossip.report import Observer
+from grassvine.network.timetable import Timetable
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """How a run ended.
+
+    Attributes
+    ----------
+    states : tuple of mappings
+        What each agent has learned.
+    n_slots : int
+        How many slots were run.
+    stopped_because : str
+        An observer's reason, or that the timetable was over.
+    """
+
+    states: tuple[State, ...]
+    n_slots: int
+    stopped_because: str
+
+
+class Engine(Protocol):
+    """Something that runs agents by a timetable."""
+
+    def run(self, agents: Sequence[Agent], timetable: Timetable, observe: Observer) -> Outcome:
+        """Run until the timetable is over or the observer gives a reason to stop."""
+        ...
+
+
+TIMETABLE_OVER = "the timetable was over"
+
+
+def attributed(agent: Agent, slot: int, action: Callable[[], Result]) -> Result:
+    """Do something with an agent; where it fails, say which agent it was and when."""
+    try:
+        return action()
+    except Exception as cause:
+        raise AgentError(agent.id, slot, f"{type(cause).__name__}: {cause}") from cause

@@ -1,0 +1,112 @@
+"""Run a plan on problems: the front door of the core."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from grassvine.engines.base import Engine
+from grassvine.engines.local import LocalEngine
+from grassvine.foundations.arrays import Array
+from grassvine.foundations.blas import one_blas_thread
+from grassvine.foundations.errors import PlanError
+from grassvine.gossip.history import History, Recorder, together
+from grassvine.gossip.plan import Plan
+from grassvine.gossip.report import Observer
+from grassvine.problems.base import LocalProblem
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What came of a plan.
+
+    Attributes
+    ----------
+    plan : Plan
+        What was run.
+    bases : tuple of arrays
+        The basis of each agent.
+    history : History
+        All updates and the final states.
+    n_slots : int
+        How many slots were run.
+    stopped_because : str
+        Why it ended.
+    """
+
+    plan: Plan
+    bases: tuple[Array, ...]
+    history: History
+    n_slots: int
+    stopped_because: str
+
+    @cached_property
+    def mean(self) -> Array:
+        """The Fréchet mean of the agents' bases."""
+        with one_blas_thread():
+            return self.plan.geometry.mean(self.bases)
+
+    @cached_property
+    def neighbour_distance(self) -> float:
+        """The largest distance between the final bases of two linked agents."""
+        with one_blas_thread():
+            return max(
+                (
+                    self.plan.geometry.distance(self.bases[one], self.bases[other])
+                    for one, other in self.plan.network.edges
+                ),
+                default=0.0,
+            )
+
+    @property
+    def agreement_degrees(self) -> float:
+        """The largest distance between two linked agents, in degrees."""
+        return math.degrees(self.neighbour_distance)
+
+    @property
+    def messages(self) -> int:
+        """How many messages were sent."""
+        return int(self.history["messages"].sum())
+
+    @property
+    def bytes(self) -> int:
+        """How many bytes of arrays were sent."""
+        return int(self.history["bytes"].sum())
+
+
+def run(
+    plan: Plan,
+    problems: Sequence[LocalProblem],
+    *,
+    engine: Engine | None = None,
+    observers: Sequence[Observer] = (),
+) -> Run:
+    """Run a plan: one agent for each problem, meeting as the plan's timetable says.
+
+    Parameters
+    ----------
+    plan : Plan
+        What all agents agree on.
+    problems : sequence of LocalProblem
+        One for each agent of the plan's network.
+    engine : Engine, optional
+        Where to run; one agent after the other in this thread by default.
+    observers : sequence of callables
+        Called with each :class:`StepReport`, in order of slot and agent; one that returns a
+        sentence stops the run after the slot.
+    """
+    if len(problems) != plan.network.n_agents:
+        raise PlanError(
+            f"there are {len(problems)} problems for {plan.network.n_agents} agents; "
+            "give one problem to each agent."
+        )
+    agents = [plan.agent(number, problem) for number, problem in enumerate(problems)]
+    recorder = Recorder()
+    outcome = (engine or LocalEngine()).run(agents, plan.timetable, together(recorder, *observers))
+    return Run(
+        plan=plan,
+        bases=tuple(plan.geometry.as_point(state["basis"]) for state in outcome.states),
+        history=recorder.history(),
+        n_slots=outcome.n_slots,
+        stopped_because=outcome.stopped_because,
+    )

@@ -1,0 +1,30 @@
+"""Agents of one slot at once: the kernels and BLAS release the interpreter's lock."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from grassvine.engines.base import Outcome
+from grassvine.engines.slots import run_slots
+from grassvine.foundations.options import whole_number
+from grassvine.gossip.agent import Agent
+from grassvine.gossip.report import Observer
+from grassvine.network.timetable import Timetable
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadsEngine:
+    """Runs the agents that move in a slot in up to ``workers`` threads."""
+
+    workers: int = 2
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        whole_number("workers", self.workers, least=1)
+
+    def run(self, agents: Sequence[Agent], timetable: Timetable, observe: Observer) -> Outcome:
+        """Run until the timetable is over or the observer gives a reason to stop."""
+        with ThreadPoolExecutor(self.workers, thread_name_prefix="grassvine-agent") as pool:
+            return run_slots(
+                agents, timetable, observe, lambda actions: pool.map(lambda act: act(), actions)
+            )

@@ -1,0 +1,1 @@
+"""What every room stands on: errors, named random streams, gates for arrays, one BLAS thread."""

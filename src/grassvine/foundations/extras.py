@@ -1,0 +1,14 @@
+"""Load optional parts, or say in one line how to install them."""
+
+import importlib
+from types import ModuleType
+
+from grassvine.foundations.errors import MissingExtra
+
+
+def load_extra(module: str, wanted_for: str, extra: str) -> ModuleType:
+    """Import an optional module."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise MissingExtra(wanted_for, extra) from None

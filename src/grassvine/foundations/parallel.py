@@ -1,0 +1,23 @@
+"""Run independent pieces in threads, in an order that does not depend on the threads."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import TypeVar
+
+Piece = TypeVar("Piece")
+Result = TypeVar("Result")
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, thread_name_prefix="grassvine-kernel")
+
+
+def map_in_order(
+    function: Callable[[Piece], Result], pieces: Sequence[Piece], threads: int
+) -> list[Result]:
+    """Return ``[function(piece) for piece in pieces]``, at most ``threads`` at a time."""
+    if threads == 1 or len(pieces) == 1:
+        return [function(piece) for piece in pieces]
+    return list(_pool(threads).map(function, pieces))

@@ -1,0 +1,60 @@
+"""The flat geometry: matrices, straight lines, no rotations factored out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike
+
+from grassvine.foundations.arrays import Array, as_matrix
+from grassvine.foundations.errors import BasisError, InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Euclidean:
+    """All items×rank matrices, with the Frobenius distance."""
+
+    def as_point(
+        self,
+        value: ArrayLike,
+        *,
+        n_items: int | None = None,
+        rank: int | None = None,
+        name: str = "matrix",
+        error: type[InputError] = BasisError,
+    ) -> Array:
+        """Return the value as a finite matrix."""
+        return as_matrix(value, n_items=n_items, rank=rank, name=name, error=error)
+
+    def random_point(self, n_items: int, rank: int, rng: Generator) -> Array:
+        """Draw a Gaussian matrix whose columns have length 1 on average."""
+        return rng.standard_normal((n_items, rank)) / np.sqrt(n_items)
+
+    def project(self, point: Array, vector: Array) -> Array:
+        """Return the vector: every direction is tangent."""
+        return vector
+
+    def exp(self, point: Array, tangent: Array) -> Array:
+        """Return the sum."""
+        return point + tangent
+
+    def log(self, point: Array, other: Array) -> Array:
+        """Return the difference."""
+        return other - point
+
+    def distance(self, point: Array, other: Array) -> float:
+        """Return the Frobenius norm of the difference."""
+        return float(np.linalg.norm(other - point))
+
+    def transport(self, target: Array, tangent: Array) -> Array:
+        """Return the tangent: it is the same everywhere."""
+        return tangent
+
+    def hessian(self, point: Array, gradient: Array, direction: Array, product: Array) -> Array:
+        """Return the product: nothing bends."""
+        return product
+
+    def mean(self, points: Sequence[Array]) -> Array:
+        """Return the average."""
+        return np.mean(points, axis=0, dtype=np.float64)

@@ -1,0 +1,145 @@
+"""Agents: all that an engine may know of a method."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grassvine.foundations.arrays import Array
+from grassvine.foundations.errors import MessageError
+from grassvine.geometry import Geometry
+from grassvine.gossip.message import Message, Shapes
+from grassvine.gossip.method import Gossip
+from grassvine.gossip.report import StepReport
+from grassvine.gossip.step import gossip_step
+from grassvine.problems.base import Evaluation, LocalProblem
+
+State = Mapping[str, NDArray[np.generic]]
+
+
+class Agent(Protocol):
+    """Says what it sends, takes what it receives; knows how to move, never where it runs."""
+
+    @property
+    def id(self) -> int:
+        """Its number."""
+        ...
+
+    def outgoing(self, slot: int) -> Message:
+        """Return what it sends at a slot; has no side effect."""
+        ...
+
+    def expected(self, slot: int) -> Shapes:
+        """Return the names and shapes of the arrays that it accepts at a slot."""
+        ...
+
+    def meet(self, slot: int, inbox: Sequence[Message]) -> StepReport:
+        """Take the messages of a slot, sorted by sender, and move: the only mutation there is."""
+        ...
+
+    def conclude(self, slot: int) -> StepReport:
+        """Report the state after the last slot; does not move."""
+        ...
+
+    def state(self) -> State:
+        """Return what it has learned, as named arrays."""
+        ...
+
+
+class GossipAgent:
+    """An agent of the paper's gossip: its state is one basis and the number of its updates."""
+
+    def __init__(
+        self,
+        number: int,
+        problem: LocalProblem,
+        start: Array,
+        degree: int,
+        method: Gossip,
+        geometry: Geometry,
+    ):
+        self._id = number
+        self._problem = problem
+        self._basis = start
+        self._degree = degree
+        self._method = method
+        self._geometry = geometry
+        self._updates = 0
+
+    @property
+    def id(self) -> int:
+        """Its number."""
+        return self._id
+
+    def outgoing(self, slot: int) -> Message:
+        """Send the basis."""
+        return Message(self._id, slot, {"basis": self._basis})
+
+    def expected(self, slot: int) -> Shapes:
+        """Accept a basis."""
+        n_items, rank = self._basis.shape
+        return {"basis": (n_items, rank)}
+
+    def meet(self, slot: int, inbox: Sequence[Message]) -> StepReport:
+        """Evaluate the task once and step."""
+        neighbours = [self._point_of(message) for message in inbox]
+        evaluation = self._problem.evaluate(self._basis)
+        move = gossip_step(
+            self._geometry,
+            self._method,
+            self._basis,
+            evaluation,
+            neighbours,
+            degree=self._degree,
+            slot=slot,
+        )
+        farthest = int(np.argmax(move.distances))
+        report = StepReport(
+            agent=self._id,
+            slot=slot,
+            update=self._updates,
+            cost=evaluation.cost,
+            mse=self._mse(evaluation),
+            gradient_norm=move.gradient_norm,
+            neighbour=inbox[farthest].sender,
+            distance=move.distances[farthest],
+            step=move.step,
+            messages=len(inbox),
+            bytes=sum(message.nbytes for message in inbox),
+        )
+        self._basis = move.point
+        self._updates += 1
+        return report
+
+    def conclude(self, slot: int) -> StepReport:
+        """Evaluate the task once more, at the final basis."""
+        evaluation = self._problem.evaluate(self._basis)
+        gradient = self._geometry.project(self._basis, evaluation.gradient)
+        return StepReport(
+            agent=self._id,
+            slot=slot,
+            update=self._updates,
+            cost=evaluation.cost,
+            mse=self._mse(evaluation),
+            gradient_norm=float(np.linalg.norm(gradient)),
+        )
+
+    def state(self) -> State:
+        """Return the basis and the number of updates."""
+        return {"basis": self._basis, "updates": np.array([self._updates], dtype=np.int64)}
+
+    def _point_of(self, message: Message) -> Array:
+        n_items, rank = self._basis.shape
+        return self._geometry.as_point(
+            message.arrays["basis"],
+            n_items=n_items,
+            rank=rank,
+            name=f"the basis that agent {message.sender} sent at slot {message.slot}",
+            error=MessageError,
+        )
+
+    def _mse(self, evaluation: Evaluation) -> float:
+        count = self._problem.n_values
+        return evaluation.squared_error / count if count else math.nan

@@ -1,0 +1,94 @@
+"""The options of the paper's gossip, and its four variants by name."""
+
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from grassvine.foundations.errors import PlanError, unknown
+from grassvine.foundations.options import real_number, whole_number
+from grassvine.network.schedule import Matchings, OneEdge, Schedule
+
+Preconditioner = Literal["none", "gram", "curvature"]
+
+
+@dataclass(frozen=True, slots=True)
+class StepSize:
+    """The length of a step at slot k: γ_k = a / (1 + b·k).
+
+    ``StepSize()`` is the unit step, which needs no tuning with the curvature preconditioner.
+    ``a=None`` takes at each meeting the a that minimises the cost linearised there: along the
+    direction ξ the model α⟨ξ, ξK⟩ + 2ρ‖ξ‖² of the second derivative decides.
+    """
+
+    a: float | None = 1.0
+    b: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        if self.a is not None and real_number("step.a", self.a, least=0.0) == 0.0:
+            raise PlanError("step.a is 0 and nothing would move; choose a positive number.")
+        real_number("step.b", self.b, least=0.0)
+
+    def at(self, slot: int, linearised: float) -> float:
+        """Return γ of a slot."""
+        return (linearised if self.a is None else self.a) / (1.0 + self.b * slot)
+
+
+@dataclass(frozen=True, slots=True)
+class Gossip:
+    """The paper's method: each agent solves its task and is pulled towards whom it meets.
+
+    Parameters
+    ----------
+    rho : float
+        ρ, the weight of agreement between neighbours against the tasks.
+    n_slots : int
+        How long to run.
+    schedule : Schedule
+        Who meets whom.
+    preconditioner : {"curvature", "gram", "none"}
+        By what a direction is divided: ``"gram"`` is the paper's WᵀW + ρI, ``"curvature"`` is
+        αK + 2ρI with the scale of the data put back into K, which makes the unit step right.
+    step : StepSize
+        How far to go.
+    """
+
+    rho: float = 1e3
+    n_slots: int = 1000
+    schedule: Schedule = field(default_factory=OneEdge)
+    preconditioner: Preconditioner = "curvature"
+    step: StepSize = field(default_factory=StepSize)
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        real_number("rho", self.rho, least=0.0)
+        whole_number("n_slots", self.n_slots, least=0)
+        if self.preconditioner not in get_args(Preconditioner):
+            known = get_args(Preconditioner)
+            raise PlanError(unknown("preconditioner", self.preconditioner, known))
+        if self.preconditioner == "none" and self.step == StepSize():
+            raise PlanError(
+                "the unit step needs a preconditioner; without one choose StepSize(a, b) or the "
+                "automatic StepSize(None, b)."
+            )
+
+
+def stochastic(rho: float = 1e3, n_slots: int = 1000, step: StepSize | None = None) -> Gossip:
+    """Stochastic Gossip: one link a slot, plain gradients."""
+    return Gossip(rho, n_slots, OneEdge(), "none", step or StepSize(None))
+
+
+def precon_stochastic(
+    rho: float = 1e3, n_slots: int = 1000, step: StepSize | None = None
+) -> Gossip:
+    """Precon Stochastic Gossip: one link a slot, preconditioned gradients."""
+    return Gossip(rho, n_slots, OneEdge(), "curvature", step or StepSize())
+
+
+def parallel(rho: float = 1e3, n_slots: int = 400, step: StepSize | None = None) -> Gossip:
+    """Parallel Gossip: disjoint links a slot, plain gradients."""
+    return Gossip(rho, n_slots, Matchings(), "none", step or StepSize(None))
+
+
+def precon_parallel(rho: float = 1e3, n_slots: int = 400, step: StepSize | None = None) -> Gossip:
+    """Precon Parallel Gossip: disjoint links a slot, preconditioned gradients."""
+    return Gossip(rho, n_slots, Matchings(), "curvature", step or StepSize())

@@ -1,0 +1,93 @@
+"""The plan: all that agents must agree on before slot 0, and nothing about anyone's data."""
+
+import hashlib
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from grassvine.foundations.arrays import Array
+from grassvine.foundations.errors import PlanError
+from grassvine.foundations.options import rank_within, whole_number
+from grassvine.foundations.seeds import stream
+from grassvine.geometry import Geometry, Grassmann
+from grassvine.gossip import plan_file
+from grassvine.gossip.agent import GossipAgent
+from grassvine.gossip.method import Gossip
+from grassvine.network.graph import Network
+from grassvine.network.timetable import Timetable
+from grassvine.problems.base import LocalProblem
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A frozen description of a run.
+
+    Parameters
+    ----------
+    n_items, rank : int
+        The size of a basis.
+    network : Network
+        Who may meet whom.
+    method : Gossip
+        How agents move.
+    geometry : Geometry
+        Where they move.
+    seed : int
+        From it all chance is drawn before slot 0, in streams of different names.
+    """
+
+    n_items: int
+    rank: int
+    network: Network
+    method: Gossip = field(default_factory=Gossip)
+    geometry: Geometry = field(default_factory=Grassmann)
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        whole_number("n_items", self.n_items, least=1)
+        rank_within(self.rank, self.n_items)
+        whole_number("seed", self.seed, least=0)
+
+    @cached_property
+    def timetable(self) -> Timetable:
+        """Who meets whom at every slot."""
+        rng = stream(self.seed, "timetable")
+        return self.method.schedule.draw(self.network, self.method.n_slots, rng)
+
+    def start(self, agent: int) -> Array:
+        """Return the random starting point of an agent."""
+        rng = stream(self.seed, "start", agent)
+        return self.geometry.random_point(self.n_items, self.rank, rng)
+
+    def agent(self, number: int, problem: LocalProblem) -> GossipAgent:
+        """Return the agent that holds a problem."""
+        if problem.n_items != self.n_items:
+            raise PlanError(
+                f"the problem of agent {number} has {problem.n_items} items and the plan "
+                f"{self.n_items}; all agents share one list of items."
+            )
+        return GossipAgent(
+            number,
+            problem,
+            self.start(number),
+            self.network.degree(number),
+            self.method,
+            self.geometry,
+        )
+
+    def fingerprint(self) -> str:
+        """Return a name for exactly this plan.
+
+        It covers the *drawn* timetable: agents whose random streams differ get other names.
+        """
+        text = self.to_toml() + self.timetable.digest()
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def to_toml(self) -> str:
+        """Write the plan as TOML."""
+        return plan_file.write(self)
+
+    @classmethod
+    def from_toml(cls, text: str) -> "Plan":
+        """Read a plan from TOML; an unknown or missing key is an error."""
+        return cls(**plan_file.read(text))

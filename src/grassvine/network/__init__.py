@@ -1,0 +1,34 @@
+"""Who may talk to whom, and when: agents are numbers here and nothing else."""
+
+from grassvine.network.graph import Network
+from grassvine.network.schedule import AllEdges, Matchings, OneEdge, Schedule
+from grassvine.network.shapes import (
+    complete,
+    erdos_renyi,
+    exponential,
+    from_edges,
+    from_networkx,
+    grid,
+    path,
+    ring,
+    star,
+)
+from grassvine.network.timetable import Timetable
+
+__all__ = [
+    "AllEdges",
+    "Matchings",
+    "Network",
+    "OneEdge",
+    "Schedule",
+    "Timetable",
+    "complete",
+    "erdos_renyi",
+    "exponential",
+    "from_edges",
+    "from_networkx",
+    "grid",
+    "path",
+    "ring",
+    "star",
+]

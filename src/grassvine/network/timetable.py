@@ -1,0 +1,85 @@
+"""A timetable: who sends to whom at every slot, drawn whole before slot 0, then a plain table."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grassvine.network.graph import Edge
+
+Delivery = tuple[int, int]  # sender, receiver
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Timetable:
+    """Deliveries slot by slot, those of one slot ordered by receiver, then sender.
+
+    A meeting of two agents is two deliveries, one each way; a method may also send one way only.
+    """
+
+    n_agents: int
+    offsets: NDArray[np.int64]
+    senders: NDArray[np.int32]
+    receivers: NDArray[np.int32]
+
+    @property
+    def n_slots(self) -> int:
+        """The number of slots."""
+        return len(self.offsets) - 1
+
+    def deliveries(self, slot: int) -> list[Delivery]:
+        """All (sender, receiver) of a slot."""
+        if not 0 <= slot < self.n_slots:
+            raise IndexError(f"slot {slot} is not one of the {self.n_slots} slots, 0-based")
+        here = slice(self.offsets[slot], self.offsets[slot + 1])
+        return list(
+            zip(self.senders[here].tolist(), self.receivers[here].tolist(), strict=True)
+        )
+
+    def senders_at(self, slot: int) -> list[int]:
+        """Who sends at a slot, in order."""
+        return sorted({sender for sender, _ in self.deliveries(slot)})
+
+    def inboxes(self, slot: int) -> list[tuple[int, tuple[int, ...]]]:
+        """Each receiver of a slot with its senders, in order."""
+        by_receiver = groupby(self.deliveries(slot), key=lambda delivery: delivery[1])
+        return [(receiver, tuple(s for s, _ in group)) for receiver, group in by_receiver]
+
+    def meetings(self, slot: int) -> list[Edge]:
+        """Who meets whom at a slot: the pairs between which something is sent."""
+        return sorted({(min(pair), max(pair)) for pair in self.deliveries(slot)})
+
+    def meetings_of(self, agent: int) -> Iterator[tuple[int, tuple[int, ...]]]:
+        """The slots at which an agent hears from others, and from whom."""
+        mine = np.flatnonzero(self.receivers == agent)
+        slots = np.searchsorted(self.offsets, mine, side="right") - 1
+        pairs = zip(slots.tolist(), self.senders[mine].tolist(), strict=True)
+        for slot, group in groupby(pairs, key=lambda pair: pair[0]):
+            yield slot, tuple(sender for _, sender in group)
+
+    def digest(self) -> str:
+        """A name for exactly this table: the same bytes at every peer give the same name."""
+        sha = hashlib.sha256(f"grassvine timetable 1 {self.n_agents} {self.n_slots}".encode())
+        sha.update(self.offsets.astype("<i8").tobytes())
+        sha.update(self.senders.astype("<i4").tobytes())
+        sha.update(self.receivers.astype("<i4").tobytes())
+        return sha.hexdigest()
+
+    @classmethod
+    def from_deliveries(
+        cls, n_agents: int, slots: Iterable[Sequence[Delivery]]
+    ) -> "Timetable":
+        """Build a timetable from the deliveries of each slot, in any order within a slot."""
+        ordered = [sorted(slot, key=lambda delivery: (delivery[1], delivery[0])) for slot in slots]
+        flat = np.array([pair for slot in ordered for pair in slot], dtype=np.int32).reshape(-1, 2)
+        offsets = np.cumsum([0, *(len(slot) for slot in ordered)], dtype=np.int64)
+        return cls(n_agents, offsets, flat[:, 0].copy(), flat[:, 1].copy())
+
+    @classmethod
+    def from_meetings(cls, n_agents: int, slots: Iterable[Sequence[Edge]]) -> "Timetable":
+        """Build a timetable from the meetings of each slot, at which both sides send."""
+        both_ways = ([d for i, j in slot for d in ((i, j), (j, i))] for slot in slots)
+        return cls.from_deliveries(n_agents, both_ways)

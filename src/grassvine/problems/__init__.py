@@ -1,0 +1,17 @@
+"""Tasks that agents solve: a problem knows no manifold and no neighbour."""
+
+from grassvine.problems.base import Evaluation, LocalProblem, TwiceDifferentiable
+from grassvine.problems.completion import CompletionProblem
+from grassvine.problems.custom import CustomProblem
+from grassvine.problems.multitask import MultitaskProblem
+from grassvine.problems.pca import PCAProblem
+
+__all__ = [
+    "CompletionProblem",
+    "CustomProblem",
+    "Evaluation",
+    "LocalProblem",
+    "MultitaskProblem",
+    "PCAProblem",
+    "TwiceDifferentiable",
+]

@@ -1,0 +1,193 @@
+r"""Matrix completion: fit known entries of an items×users table by UWᵀ.
+
+.. math::
+
+    f(U) = \min_W ½‖P_Ω(UWᵀ − Y)‖² + ½λ‖UWᵀ − P_Ω(UWᵀ)‖² + ½μ‖UWᵀ‖²
+
+λ (``unobserved``) weighs the entries that are not known, μ (``tikhonov``) all of them. Users do not
+interact: with A_j = Σ u uᵀ and b_j = Σ y u over the rows u of U at the items of user j,
+
+.. math::
+
+    S_j w_j = b_j, \quad S_j = (1−λ)A_j + (λ+μ)UᵀU
+
+and by the envelope theorem the Euclidean gradient is
+((1−λ)P_Ω(UWᵀ) − P_Ω(Y))W + (λ+μ)U WᵀW. At λ = μ = 0 the system of a user with fewer than rank
+entries is singular; 1e-13·tr(A_j) on its diagonal then picks nearly the shortest solution.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from grassvine.data.ratings import Ratings
+from grassvine.foundations.arrays import Array
+from grassvine.foundations.errors import DataError
+from grassvine.foundations.options import real_number, whole_number
+from grassvine.foundations.parallel import map_in_order
+from grassvine.problems.base import Evaluation, as_argument
+
+# Users are cut into blocks by the data alone, never by the number of threads: block results are
+# added in order, so that the bits are the same with any number of threads.
+MOST_BLOCKS = 64
+LEAST_VALUES_IN_BLOCK = 1 << 17
+
+
+@dataclass(frozen=True)
+class CompletionProblem:
+    """The ratings of one agent's users.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        The known entries.
+    unobserved : float
+        λ in [0, 1): how strongly predictions at unknown entries are pulled to 0.
+    tikhonov : float
+        μ ≥ 0: how strongly all predictions are pulled to 0.
+    threads : int
+        How many blocks of users are worked on at once. The bits of a result do not depend on it.
+    """
+
+    ratings: Ratings
+    unobserved: float = 0.0
+    tikhonov: float = 0.0
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        real_number("unobserved", self.unobserved, least=0.0, below=1.0, error=DataError)
+        real_number("tikhonov", self.tikhonov, least=0.0, error=DataError)
+        whole_number("threads", self.threads, least=1, error=DataError)
+
+    @property
+    def n_items(self) -> int:
+        """The number of items."""
+        return self.ratings.n_items
+
+    @property
+    def n_values(self) -> int:
+        """The number of ratings."""
+        return self.ratings.n_values
+
+    def evaluate(self, basis: Array) -> Evaluation:
+        """Return cost, gradient and Gram matrices in one pass over the ratings."""
+        basis = as_argument(self, basis)
+        kernels = _kernels()
+
+        def block(users: tuple[int, int]) -> tuple[Array, Array, Array]:
+            gradient = np.zeros_like(basis)
+            gram = np.zeros((basis.shape[1], basis.shape[1]))
+            totals = np.zeros(2)
+            self._run(kernels.evaluate_users, users, basis, gradient, gram, totals)
+            return gradient, gram, totals
+
+        gradient, gram, totals = _sum_in_order(self._over_blocks(block))
+        if self._ridge:
+            gradient += self._ridge * (basis @ gram)
+        return Evaluation(
+            cost=float(totals[0]),
+            gradient=gradient,
+            gram=gram,
+            curvature=self._curvature_scale(basis.shape[1]) * gram,
+            squared_error=float(totals[1]),
+        )
+
+    def weights(self, basis: Array) -> Array:
+        """Return the users' weights W, users×rank; zero for a user without ratings."""
+        basis = as_argument(self, basis)
+        kernels = _kernels()
+        weights = np.zeros((self.ratings.n_users, basis.shape[1]))
+        self._over_blocks(lambda users: self._run(kernels.solve_users, users, basis, weights))
+        return weights
+
+    def hessian_product(self, basis: Array, direction: Array) -> Array:
+        """Return the derivative of the Euclidean gradient along a direction."""
+        basis = as_argument(self, basis)
+        direction = as_argument(self, direction, "direction")
+        kernels = _kernels()
+        cross = direction.T @ basis
+        ridge_change = self._ridge * (cross + cross.T)
+
+        def block(users: tuple[int, int]) -> tuple[Array, Array, Array]:
+            product = np.zeros_like(basis)
+            gram = np.zeros((basis.shape[1], basis.shape[1]))
+            gram_change = np.zeros_like(gram)
+            self._run(
+                kernels.hessian_users,
+                users,
+                basis,
+                direction,
+                ridge_change,
+                product,
+                gram,
+                gram_change,
+            )
+            return product, gram, gram_change
+
+        product, gram, gram_change = _sum_in_order(self._over_blocks(block))
+        if self._ridge:
+            product += self._ridge * (direction @ gram + basis @ gram_change)
+        return product
+
+    @property
+    def _ridge(self) -> float:
+        return self.unobserved + self.tikhonov
+
+    def _curvature_scale(self, rank: int) -> float:
+        """Return what WᵀW lacks: the known share p, and how far a random sample strays from it.
+
+        With W fixed the Hessian is ξ ↦ P_Ω(ξWᵀ)W, on average ξ·p·WᵀW and at most about
+        (1 + √(r/(p n)))² times that: an item has p·n ratings for its r numbers.
+        """
+        density = self.ratings.density
+        ratings_per_item = density * self.ratings.n_users
+        spread = (1.0 + np.sqrt(rank / ratings_per_item)) ** 2
+        return (1.0 - self.unobserved) * density * spread + self._ridge
+
+    @cached_property
+    def _blocks(self) -> list[tuple[int, int]]:
+        """Bounds of blocks of users with about equally many ratings each."""
+        ratings = self.ratings
+        # A block owns a gradient of its own: it should cost little beside the block's ratings.
+        least = max(LEAST_VALUES_IN_BLOCK, 16 * ratings.n_items)
+        count = int(np.clip(ratings.n_values // least, 1, MOST_BLOCKS))
+        targets = np.linspace(0, ratings.n_values, count + 1)[1:-1]
+        cuts = np.searchsorted(ratings.starts, targets).tolist()
+        return list(pairwise([0, *cuts, ratings.n_users]))
+
+    def _over_blocks(self, function: Callable[[tuple[int, int]], Any]) -> list[Any]:
+        return map_in_order(function, self._blocks, self.threads)
+
+    def _run(self, kernel: Any, users: tuple[int, int], basis: Array, *rest: Array) -> None:
+        ratings = self.ratings
+        ridge = self._ridge * (basis.T @ basis)
+        kernel(
+            *users,
+            ratings.starts,
+            ratings.items,
+            ratings.values,
+            basis,
+            self.unobserved,
+            ridge,
+            *rest,
+        )
+
+
+def _sum_in_order(parts: list[tuple[Array, ...]]) -> tuple[Array, ...]:
+    total = parts[0]
+    for part in parts[1:]:
+        for array, more in zip(total, part, strict=True):
+            array += more
+    return total
+
+
+def _kernels() -> Any:
+    # numba takes most of a second to import; only those who complete a table pay for it.
+    from grassvine.problems import _kernels
+
+    return _kernels

@@ -1,0 +1,70 @@
+"""A user's own problem: one plain function of the basis."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from grassvine.foundations.arrays import Array, as_matrix
+from grassvine.foundations.errors import DataError
+from grassvine.foundations.options import whole_number
+from grassvine.problems.base import Evaluation, as_argument
+
+UserFunction = Callable[[Array], tuple[float, Array] | tuple[float, Array, Array]]
+
+
+@dataclass(frozen=True)
+class CustomProblem:
+    """A problem given by a function; no decorator, no automatic differentiation.
+
+    Parameters
+    ----------
+    n_items : int
+        The number of rows of the basis.
+    function : callable
+        ``function(U)`` returns ``(cost, gradient)`` or ``(cost, gradient, curvature)``: the cost,
+        its Euclidean gradient (items×rank) and, where it is known, a rank×rank matrix K such that
+        the Hessian is at most about ξ ↦ ξK. With K the default step needs no tuning; without it
+        choose a step size. The cost must not change when U is replaced by UQ, Q a rotation;
+        :func:`grassvine.check_problem` finds out.
+    """
+
+    n_items: int
+    function: UserFunction
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        whole_number("n_items", self.n_items, least=1, error=DataError)
+
+    @property
+    def n_values(self) -> int:
+        """Nothing is known of the data."""
+        return 0
+
+    def evaluate(self, basis: Array) -> Evaluation:
+        """Call the function and check what it returns."""
+        basis = as_argument(self, basis)
+        rank = basis.shape[1]
+        result = self.function(basis)
+        if not isinstance(result, tuple) or len(result) not in (2, 3):
+            raise DataError(
+                f"the function of the problem returned {type(result).__name__}; "
+                "return (cost, gradient) or (cost, gradient, curvature)."
+            )
+        cost = float(result[0])
+        if not math.isfinite(cost):
+            raise DataError(f"the function of the problem returned the cost {cost}; mend it there.")
+        gradient = as_matrix(
+            result[1], n_items=self.n_items, rank=rank, name="the gradient", error=DataError
+        )
+        curvature = np.empty((0, 0))
+        if len(result) == 3:
+            curvature = as_matrix(
+                result[2], n_items=rank, rank=rank, name="the curvature", error=DataError
+            )
+        return Evaluation(cost, gradient, curvature, curvature)
+
+    def weights(self, basis: Array) -> Array:
+        """Return no weights: the function keeps its own."""
+        return np.empty((0, basis.shape[1]))

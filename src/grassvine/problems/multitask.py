@@ -1,0 +1,152 @@
+r"""Multitask regression: related linear models whose weights share a subspace.
+
+.. math::
+
+    f(U) = \sum_t \min_{w_t} ½‖X_tUw_t − y_t‖² + ½λ‖w_t‖²
+
+with w_t = (UᵀX_tᵀX_tU + λI)⁻¹UᵀX_tᵀy_t and, by the envelope theorem, the Euclidean gradient
+Σ_t X_tᵀ(X_tUw_t − y_t)w_tᵀ. A task with more samples than features plus one is stored as the
+triangle R of [X_t y_t] = QR, which has the same costs, gradients and Hessians.
+
+f is a function of the subspace alone while UᵀU = I; under the flat geometry ‖w_t‖ depends on the
+scale of U.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grassvine.data.tasks import Tasks
+from grassvine.foundations.arrays import Array
+from grassvine.foundations.errors import DataError
+from grassvine.foundations.options import real_number
+from grassvine.problems.base import Evaluation, as_argument
+
+# As in matrix completion: enough to solve a singular system, too little to be seen.
+JITTER = 1e-13
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Stacked:
+    """The samples of all tasks that have any, one under the other."""
+
+    features: Array
+    targets: Array
+    starts: NDArray[np.intp]
+    sizes: NDArray[np.intp]
+    scales: Array  # tr(X_tᵀX_t)/m, the mean squared length of a feature
+    filled: NDArray[np.intp]  # the numbers of the tasks that have samples
+
+    def sum_rows(self, rows: Array) -> Array:
+        """Add the rows of each task."""
+        return np.add.reduceat(rows, self.starts, axis=0)
+
+    def repeat(self, per_task: Array) -> Array:
+        """Give each sample what belongs to its task."""
+        return np.repeat(per_task, self.sizes, axis=0)
+
+
+@dataclass(frozen=True)
+class MultitaskProblem:
+    """The tasks of one agent, with ridge λ (``ridge``) on the weights."""
+
+    tasks: Tasks
+    ridge: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        real_number("ridge", self.ridge, least=0.0, error=DataError)
+        if self.tasks.n_values == 0:
+            raise DataError("none of the tasks has a sample; give at least one.")
+
+    @property
+    def n_items(self) -> int:
+        """The number of features."""
+        return self.tasks.n_items
+
+    @property
+    def n_values(self) -> int:
+        """The number of samples."""
+        return self.tasks.n_values
+
+    def evaluate(self, basis: Array) -> Evaluation:
+        """Return cost, gradient and Gram matrices."""
+        basis = as_argument(self, basis)
+        stacked = self._stacked
+        reduced, fitted = self._fit(basis)
+        each = stacked.repeat(fitted)
+        residuals = np.sum(reduced * each, axis=1) - stacked.targets
+        squared_error = float(residuals @ residuals)
+        return Evaluation(
+            cost=0.5 * squared_error + 0.5 * self.ridge * float(np.sum(fitted * fitted)),
+            gradient=stacked.features.T @ (residuals[:, None] * each),
+            gram=fitted.T @ fitted,
+            curvature=fitted.T @ (stacked.scales[:, None] * fitted),
+            squared_error=squared_error,
+        )
+
+    def weights(self, basis: Array) -> Array:
+        """Return the tasks' weights W, tasks×rank; zero for a task without samples."""
+        basis = as_argument(self, basis)
+        weights = np.zeros((self.tasks.n_tasks, basis.shape[1]))
+        weights[self._stacked.filled] = self._fit(basis)[1]
+        return weights
+
+    def hessian_product(self, basis: Array, direction: Array) -> Array:
+        """Return the derivative of the Euclidean gradient along a direction."""
+        basis = as_argument(self, basis)
+        direction = as_argument(self, direction, "direction")
+        stacked = self._stacked
+        reduced, fitted = self._fit(basis)
+        moved = stacked.features @ direction
+        each = stacked.repeat(fitted)
+        residuals = np.sum(reduced * each, axis=1) - stacked.targets
+        shift = np.sum(moved * each, axis=1)
+        # Differentiate the normal equations Zᵀ(Zw − y) + λw = 0 with Z = XU.
+        force = stacked.sum_rows(residuals[:, None] * moved + shift[:, None] * reduced)
+        weights_change = stacked.repeat(-self._solve(reduced, force))
+        residuals_change = shift + np.sum(reduced * weights_change, axis=1)
+        outer = residuals_change[:, None] * each + residuals[:, None] * weights_change
+        return stacked.features.T @ outer
+
+    def _fit(self, basis: Array) -> tuple[Array, Array]:
+        """Return the features in the subspace, Z = XU, and the weights fitted to them."""
+        stacked = self._stacked
+        reduced = stacked.features @ basis
+        return reduced, self._solve(reduced, stacked.sum_rows(reduced * stacked.targets[:, None]))
+
+    def _solve(self, reduced: Array, right: Array) -> Array:
+        """Solve (Z_tᵀZ_t + λI) w_t = right_t for every task."""
+        grams = self._stacked.sum_rows(reduced[:, :, None] * reduced[:, None, :])
+        traces = np.trace(grams, axis1=1, axis2=2)
+        diagonal = self.ridge + np.where(traces > 0.0, JITTER * traces, 1.0)
+        grams += diagonal[:, None, None] * np.eye(reduced.shape[1])
+        solution: Array = np.linalg.solve(grams, right[:, :, None])[:, :, 0]
+        return solution
+
+    @cached_property
+    def _stacked(self) -> _Stacked:
+        pairs = [
+            _compress(x, y)
+            for x, y in zip(self.tasks.features, self.tasks.targets, strict=True)
+            if len(y)
+        ]
+        sizes = np.array([len(y) for _, y in pairs], dtype=np.intp)
+        return _Stacked(
+            features=np.vstack([x for x, _ in pairs]),
+            targets=np.concatenate([y for _, y in pairs]),
+            starts=np.cumsum(sizes) - sizes,
+            sizes=sizes,
+            scales=np.array([np.sum(x * x) for x, _ in pairs]) / self.n_items,
+            filled=np.flatnonzero([len(y) for y in self.tasks.targets]),
+        )
+
+
+def _compress(features: Array, targets: Array) -> tuple[Array, Array]:
+    """Return the triangle of [X y] where that has fewer rows."""
+    if len(targets) <= features.shape[1] + 1:
+        return features, targets
+    triangle = np.linalg.qr(np.column_stack([features, targets]), mode="r")
+    return triangle[:, :-1], triangle[:, -1]

@@ -1,0 +1,62 @@
+"""Principal components: f(U) = −½ tr(UᵀCU) with C = XᵀX of the agent's samples X."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from grassvine.foundations.arrays import Array, as_matrix
+from grassvine.foundations.errors import DataError
+from grassvine.problems.base import Evaluation, as_argument
+
+
+@dataclass(frozen=True)
+class PCAProblem:
+    """The samples of one agent, samples×items, centred as the caller wishes.
+
+    The weights of a sample are its coordinates, W = XU, and the squared error is that of the
+    samples' projection, ‖X − XUUᵀ‖². A step of length 1 is one orthogonal iteration.
+    """
+
+    samples: Array
+
+    def __post_init__(self) -> None:
+        """Check the samples."""
+        object.__setattr__(
+            self, "samples", as_matrix(self.samples, name="the samples", error=DataError)
+        )
+
+    @property
+    def n_items(self) -> int:
+        """The number of columns of the samples."""
+        return self.samples.shape[1]
+
+    @property
+    def n_values(self) -> int:
+        """The number of entries of the samples."""
+        return self.samples.size
+
+    def evaluate(self, basis: Array) -> Evaluation:
+        """Return cost, gradient and Gram matrices."""
+        weights = self.weights(basis)
+        gram = weights.T @ weights
+        captured = float(np.trace(gram))
+        return Evaluation(
+            cost=-0.5 * captured,
+            gradient=-(self.samples.T @ weights),
+            gram=gram,
+            curvature=gram,
+            squared_error=self._energy - captured,
+        )
+
+    def weights(self, basis: Array) -> Array:
+        """Return the coordinates XU."""
+        return self.samples @ as_argument(self, basis)
+
+    def hessian_product(self, basis: Array, direction: Array) -> Array:
+        """Return −C·direction."""
+        return -(self.samples.T @ (self.samples @ as_argument(self, direction, "direction")))
+
+    @cached_property
+    def _energy(self) -> float:
+        return float(np.sum(self.samples * self.samples))
