@@ -33,7 +33,9 @@ def as_matrix(
     try:
         matrix = np.require(value, dtype=np.float64, requirements=["C", "ALIGNED"])
     except (TypeError, ValueError) as cause:
-        raise error(f"{name} is not a matrix of real numbers ({cause}); give a 2-d array.") from None
+        raise error(
+            f"{name} is not a matrix of real numbers ({cause}); give a 2-d array."
+        ) from None
     wanted = f"{'items' if n_items is None else n_items}×{'rank' if rank is None else rank}"
     if matrix.ndim != 2 or matrix.shape[1] == 0:
         raise error(f"{name} has shape {matrix.shape}, not {wanted}; give a 2-d array.")

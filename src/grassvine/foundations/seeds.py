@@ -9,6 +9,8 @@ import hashlib
 import numpy as np
 from numpy.random import Generator
 
+from grassvine.foundations.options import whole_number
+
 
 def stream(seed: int, *names: str | int) -> Generator:
     """Return the random generator that belongs to a seed and a name.
@@ -21,5 +23,6 @@ def stream(seed: int, *names: str | int) -> Generator:
         What the numbers are for, such as ``"start", 3``. Names are part of the stream's identity:
         ``("start", 3)`` and ``("start", "3")`` differ.
     """
+    whole_number("seed", seed, least=0)
     words = np.frombuffer(hashlib.sha256(repr(names).encode()).digest(), dtype="<u4")
     return np.random.default_rng([seed, *words.tolist()])

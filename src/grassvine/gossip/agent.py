@@ -95,7 +95,7 @@ class GossipAgent:
             degree=self._degree,
             slot=slot,
         )
-        farthest = int(np.argmax(move.distances))
+        farthest = max(range(len(inbox)), key=move.distances.__getitem__)
         report = StepReport(
             agent=self._id,
             slot=slot,

@@ -1,10 +1,8 @@
 """The history of a run: one row per update of an agent and one for each agent's final state."""
 
-import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,10 +11,13 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from grassvine.foundations.errors import DataError
+from grassvine.foundations.files import write_whole
 from grassvine.gossip.report import StepReport
 
 FORMAT = "grassvine history 1"
-_KINDS = {field.name: (np.int64 if field.type is int else np.float64) for field in fields(StepReport)}
+_KINDS = {
+    field.name: (np.int64 if field.type is int else np.float64) for field in fields(StepReport)
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,10 +57,7 @@ class History:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the history as one safetensors file, whole or not at all."""
-        target = Path(path)
-        partial = target.with_name(target.name + ".partial")
-        partial.write_bytes(save(dict(self.columns), metadata={"format": json.dumps(FORMAT)}))
-        partial.replace(target)
+        write_whole(path, save(dict(self.columns), metadata={"format": FORMAT}))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "History":
@@ -73,7 +71,7 @@ class History:
                 f"{os.fspath(path)} is not a history ({cause}); it is truncated, altered or of "
                 "another kind."
             ) from None
-        if metadata.get("format") != json.dumps(FORMAT) or set(columns) != set(_KINDS):
+        if metadata.get("format") != FORMAT or set(columns) != set(_KINDS):
             raise DataError(
                 f"{os.fspath(path)} is a safetensors file but not a '{FORMAT}'; "
                 "give a file that History.save wrote."

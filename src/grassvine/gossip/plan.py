@@ -47,6 +47,11 @@ class Plan:
         whole_number("n_items", self.n_items, least=1)
         rank_within(self.rank, self.n_items)
         whole_number("seed", self.seed, least=0)
+        if self.network.n_agents < 2:
+            raise PlanError(
+                "one agent has nobody to gossip with; give a network of two or more, or let it "
+                "work alone with descend(problem, start, n_updates)."
+            )
 
     @cached_property
     def timetable(self) -> Timetable:

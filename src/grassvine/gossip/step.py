@@ -47,14 +47,18 @@ def gossip_step(
     share = len(neighbours) / degree if neighbours else 1.0
     pulls = [geometry.log(point, other) for other in neighbours]
     gradient = geometry.project(point, evaluation.gradient)
-    direction = share * gradient - method.rho * sum(pulls, np.zeros_like(point))
+    direction = share * gradient
+    for pull in pulls:
+        direction -= method.rho * pull
     # Both sides of a meeting move: the second derivative of ½ρd² along the pair is 2ρ.
     stiffness = 2.0 * method.rho * len(neighbours)
     metric = _metric(method, evaluation, share, stiffness, len(neighbours))
     values, vectors = np.linalg.eigh(metric)
     values = np.maximum(values, 1e-14 * values[-1])
     towards = -(direction @ ((vectors / values) @ vectors.T))
-    step = method.step.at(slot, _linearised(method, evaluation, share, stiffness, direction, towards))
+    step = method.step.at(
+        slot, _linearised(method, evaluation, share, stiffness, direction, towards)
+    )
     if stiffness:
         # A pull of more than half the way makes a pair cross over, and swap places for ever.
         step = min(step, float(values[0]) / stiffness)

@@ -68,9 +68,7 @@ def edge_colouring(network: Network) -> list[list[Edge]]:
     return colours
 
 
-def _pick(
-    network: Network, choices: list[list[Edge]], n_slots: int, rng: Generator
-) -> Timetable:
+def _pick(network: Network, choices: list[list[Edge]], n_slots: int, rng: Generator) -> Timetable:
     _check_slots(n_slots)
     choices = choices or [[]]  # a lone agent has no link: its slots are empty
     picks = rng.integers(len(choices), size=n_slots)

@@ -47,7 +47,9 @@ def exponential(n_agents: int) -> Network:
     """Each agent linked to those 1, 2, 4, 8, … places further round the circle."""
     _count(n_agents)
     hops = [1 << k for k in range(n_agents.bit_length()) if 1 << k < n_agents]
-    return Network(n_agents, tuple((i, (i + hop) % n_agents) for i in range(n_agents) for hop in hops))
+    return Network(
+        n_agents, tuple((i, (i + hop) % n_agents) for i in range(n_agents) for hop in hops)
+    )
 
 
 def erdos_renyi(n_agents: int, probability: float, *, seed: int = 0) -> Network:
@@ -59,7 +61,9 @@ def erdos_renyi(n_agents: int, probability: float, *, seed: int = 0) -> Network:
     for _ in range(MOST_DRAWS):
         drawn = rng.random(len(pairs)) < probability
         try:
-            return Network(n_agents, tuple(e for e, there in zip(pairs, drawn, strict=True) if there))
+            return Network(
+                n_agents, tuple(e for e, there in zip(pairs, drawn, strict=True) if there)
+            )
         except NetworkError as error:
             last = error
     raise NetworkError(

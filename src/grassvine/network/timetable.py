@@ -35,9 +35,7 @@ class Timetable:
         if not 0 <= slot < self.n_slots:
             raise IndexError(f"slot {slot} is not one of the {self.n_slots} slots, 0-based")
         here = slice(self.offsets[slot], self.offsets[slot + 1])
-        return list(
-            zip(self.senders[here].tolist(), self.receivers[here].tolist(), strict=True)
-        )
+        return list(zip(self.senders[here].tolist(), self.receivers[here].tolist(), strict=True))
 
     def senders_at(self, slot: int) -> list[int]:
         """Who sends at a slot, in order."""
@@ -69,9 +67,7 @@ class Timetable:
         return sha.hexdigest()
 
     @classmethod
-    def from_deliveries(
-        cls, n_agents: int, slots: Iterable[Sequence[Delivery]]
-    ) -> "Timetable":
+    def from_deliveries(cls, n_agents: int, slots: Iterable[Sequence[Delivery]]) -> "Timetable":
         """Build a timetable from the deliveries of each slot, in any order within a slot."""
         ordered = [sorted(slot, key=lambda delivery: (delivery[1], delivery[0])) for slot in slots]
         flat = np.array([pair for slot in ordered for pair in slot], dtype=np.int32).reshape(-1, 2)

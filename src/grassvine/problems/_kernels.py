@@ -182,9 +182,7 @@ def _scratch(first: int, last: int, starts: Indices, rank: int) -> tuple[Array, 
 
 
 @_compiled
-def _gather(
-    items: Any, values: Array, start: int, count: int, basis: Array, rows: Array
-) -> None:
+def _gather(items: Any, values: Array, start: int, count: int, basis: Array, rows: Array) -> None:
     """Copy the rows of a user's items, one column a rating, and the ratings below them."""
     rank = basis.shape[1]
     for k in range(count):

@@ -155,7 +155,8 @@ class CompletionProblem:
         ratings = self.ratings
         # A block owns a gradient of its own: it should cost little beside the block's ratings.
         least = max(LEAST_VALUES_IN_BLOCK, 16 * ratings.n_items)
-        count = int(np.clip(ratings.n_values // least, 1, MOST_BLOCKS))
+        # A power of two, so that two, four or eight threads have equally much to do.
+        count = min(1 << max(0, (ratings.n_values // least).bit_length() - 1), MOST_BLOCKS)
         targets = np.linspace(0, ratings.n_values, count + 1)[1:-1]
         cuts = np.searchsorted(ratings.starts, targets).tolist()
         return list(pairwise([0, *cuts, ratings.n_users]))

@@ -123,8 +123,7 @@ class MultitaskProblem:
         traces = np.trace(grams, axis1=1, axis2=2)
         diagonal = self.ridge + np.where(traces > 0.0, JITTER * traces, 1.0)
         grams += diagonal[:, None, None] * np.eye(reduced.shape[1])
-        solution: Array = np.linalg.solve(grams, right[:, :, None])[:, :, 0]
-        return solution
+        return np.linalg.solve(grams, right[:, :, None])[:, :, 0].astype(np.float64, copy=False)
 
     @cached_property
     def _stacked(self) -> _Stacked:
@@ -148,5 +147,5 @@ def _compress(features: Array, targets: Array) -> tuple[Array, Array]:
     """Return the triangle of [X y] where that has fewer rows."""
     if len(targets) <= features.shape[1] + 1:
         return features, targets
-    triangle = np.linalg.qr(np.column_stack([features, targets]), mode="r")
+    triangle = np.linalg.qr(np.column_stack([features, targets])).R
     return triangle[:, :-1], triangle[:, -1]

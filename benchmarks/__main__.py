@@ -1,0 +1,19 @@
+"""All benchmarks: ``python -m benchmarks``. Figures are ratios measured in one run."""
+
+from benchmarks import cases, geometry, importing, kernel, overhead
+
+
+def main() -> None:
+    for title, benchmark in (
+        ("completion kernel against dgemm", kernel),
+        ("geometry against pymanopt", geometry),
+        ("CPU time outside problem and geometry, Case 4", overhead),
+        ("import time", importing),
+        ("the paper's synthetic cases, default step", cases),
+    ):
+        print(f"\n{title}")
+        benchmark.show(benchmark.measure())
+
+
+if __name__ == "__main__":
+    main()

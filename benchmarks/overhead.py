@@ -1,0 +1,92 @@
+"""CPU time of a run outside problem evaluation and geometry: ``python -m benchmarks.overhead``.
+
+Case 4 on the local engine. The clocks of problem and geometry are read inside one run; what they
+themselves cost is counted as overhead.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from benchmarks.timing import timed
+
+import grassvine as gv
+from grassvine.foundations.arrays import Array
+from grassvine.problems import Evaluation
+
+Result = TypeVar("Result")
+
+
+@dataclass
+class Clock:
+    """Adds up the CPU time of what it times."""
+
+    seconds: float = 0.0
+
+    def time(self, action: Callable[[], Result]) -> Result:
+        began = time.process_time()
+        result = action()
+        self.seconds += time.process_time() - began
+        return result
+
+
+@dataclass(frozen=True)
+class TimedProblem(gv.CompletionProblem):
+    clock: Clock = field(default_factory=Clock)
+
+    def evaluate(self, basis: Array) -> Evaluation:
+        return self.clock.time(lambda: super(TimedProblem, self).evaluate(basis))
+
+
+@dataclass(frozen=True)
+class TimedGrassmann(gv.Grassmann):
+    clock: Clock = field(default_factory=Clock)
+
+    def as_point(self, *arguments: Any, **options: Any) -> Array:
+        return self.clock.time(lambda: gv.Grassmann.as_point(self, *arguments, **options))
+
+    def project(self, point: Array, vector: Array) -> Array:
+        return self.clock.time(lambda: gv.Grassmann.project(self, point, vector))
+
+    def exp(self, point: Array, tangent: Array) -> Array:
+        return self.clock.time(lambda: gv.Grassmann.exp(self, point, tangent))
+
+    def log(self, point: Array, other: Array) -> Array:
+        return self.clock.time(lambda: gv.Grassmann.log(self, point, other))
+
+    def mean(self, points: Sequence[Array]) -> Array:
+        return self.clock.time(lambda: gv.Grassmann.mean(self, points))
+
+
+def measure(repeats: int = 3) -> dict[str, Any]:
+    data = gv.low_rank_ratings(500, 12_000, 5, oversampling=6.0, seed=1)
+    parts = gv.split_users(data.ratings, 6)
+    TimedProblem(parts[0]).evaluate(data.subspace)  # compile before the clock runs
+    results = []
+    for _ in range(repeats):
+        tasks, space = Clock(), Clock()
+        problems = [TimedProblem(part, clock=tasks) for part in parts]
+        plan = gv.Plan(500, 5, gv.path(6), gv.Gossip(), geometry=TimedGrassmann(space), seed=7)
+        _, took = timed(lambda: gv.run(plan, problems))  # noqa: B023
+        rest = took.cpu - tasks.seconds - space.seconds
+        results.append(
+            {
+                "cpu_seconds": took.cpu,
+                "wall_seconds": took.wall,
+                "problem": tasks.seconds / took.cpu,
+                "geometry": space.seconds / took.cpu,
+                "outside": rest / took.cpu,
+            }
+        )
+    return min(results, key=lambda result: result["outside"])
+
+
+def show(result: dict[str, Any]) -> None:
+    shares = (f"{part} {result[part]:.1%}" for part in ("problem", "geometry", "outside"))
+    seconds = f"{result['cpu_seconds']:.2f} CPU s ({result['wall_seconds']:.2f} s of the wall)"
+    print(f"{seconds}: {', '.join(shares)}")
+
+
+if __name__ == "__main__":
+    show(measure())

@@ -1,0 +1,103 @@
+"""Taylor checks: a derivative is right if and only if the error of its model falls like t².
+
+A wrong gradient leaves an error proportional to t: the slope in a log–log plot is 1, not 2.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from grassvine.checks.laws import require
+from grassvine.foundations.arrays import Array
+from grassvine.foundations.blas import one_blas_thread
+from grassvine.foundations.errors import CheckFailed
+from grassvine.foundations.seeds import stream
+from grassvine.geometry import Geometry, Grassmann
+from grassvine.problems.base import LocalProblem, TwiceDifferentiable
+
+TOLERANCE = 0.1
+
+
+def check_gradient(
+    problem: LocalProblem, rank: int, *, geometry: Geometry | None = None, seed: int = 0
+) -> float:
+    """Check the gradient of a problem along a random geodesic and return the Taylor slope.
+
+    The error |f(Exp_U(tξ)) − f(U) − t⟨grad f(U), ξ⟩| must fall like t², with slope 2 ± 0.1.
+    """
+    geometry = geometry or Grassmann()
+    point, tangent = _somewhere(geometry, problem.n_items, rank, seed)
+    with one_blas_thread():
+        here = problem.evaluate(point)
+        rise = float(np.sum(geometry.project(point, here.gradient) * tangent))
+
+        def error(step: float) -> tuple[float, float]:
+            cost = problem.evaluate(geometry.exp(point, step * tangent)).cost
+            return abs(cost - here.cost - step * rise), abs(cost) + abs(here.cost)
+
+        slope = taylor_slope(error)
+    require(
+        abs(slope - 2.0) <= TOLERANCE,
+        "the gradient is the derivative of the cost",
+        f"the Taylor slope is {slope:.3f}, not 2 ± {TOLERANCE}",
+    )
+    return slope
+
+
+def check_hessian(
+    problem: LocalProblem, rank: int, *, geometry: Geometry | None = None, seed: int = 0
+) -> float:
+    """Check the Hessian products of a problem along a random geodesic and return the Taylor slope.
+
+    The error ‖grad f(Exp_U(tξ)), carried back to U, − grad f(U) − t Hess f(U)[ξ]‖ must fall like
+    t², with slope 2 ± 0.1.
+    """
+    if not isinstance(problem, TwiceDifferentiable):
+        raise CheckFailed(f"{type(problem).__name__} has no hessian_product to check.")
+    geometry = geometry or Grassmann()
+    point, tangent = _somewhere(geometry, problem.n_items, rank, seed)
+    with one_blas_thread():
+        here = problem.evaluate(point).gradient
+        product = problem.hessian_product(point, tangent)
+        gradient = geometry.project(point, here)
+        change = geometry.hessian(point, here, tangent, product)
+
+        def error(step: float) -> tuple[float, float]:
+            there = geometry.exp(point, step * tangent)
+            moved = geometry.project(there, problem.evaluate(there).gradient)
+            carried = geometry.transport(point, moved)
+            size = float(np.linalg.norm(carried) + np.linalg.norm(here))
+            return float(np.linalg.norm(carried - gradient - step * change)), size
+
+        slope = taylor_slope(error)
+    require(
+        abs(slope - 2.0) <= TOLERANCE,
+        "the Hessian product is the derivative of the gradient",
+        f"the Taylor slope is {slope:.3f}, not 2 ± {TOLERANCE}",
+    )
+    return slope
+
+
+def taylor_slope(error: Callable[[float], tuple[float, float]]) -> float:
+    """Return the slope of log error against log step where the step is as small as it can be.
+
+    ``error(step)`` returns the error and the size of the numbers it was computed from. The slope
+    is taken over the first decade of steps whose errors stand clear of rounding, 10⁴ε of that
+    size: there a wrong derivative shows, while larger steps could hide it. Where none stands
+    clear up to a step of 1/10, the model is exact as far as one can see, and 2 is returned.
+    """
+    steps = np.logspace(-9, 0, 91)
+    for first, step in enumerate(steps[:-10]):
+        value, size = error(step)
+        if value > 1e4 * np.finfo(float).eps * size:
+            decade = steps[first : first + 11]
+            values = [error(step)[0] for step in decade]
+            return float(np.polyfit(np.log(decade), np.log(values), 1)[0])
+    return 2.0
+
+
+def _somewhere(geometry: Geometry, n_items: int, rank: int, seed: int) -> tuple[Array, Array]:
+    rng = stream(seed, "check", "derivatives")
+    point = geometry.random_point(n_items, rank, rng)
+    tangent = geometry.project(point, rng.standard_normal((n_items, rank)))
+    return point, tangent / np.linalg.norm(tangent)

@@ -1,0 +1,128 @@
+"""The contract of an engine: the bits of the local one, for every method, on any network."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from grassvine.checks.laws import require
+from grassvine.data import low_rank_ratings, split_tasks, split_users, subspace_tasks
+from grassvine.engines.base import Engine
+from grassvine.engines.local import LocalEngine
+from grassvine.engines.run import Run, run
+from grassvine.foundations.arrays import Array
+from grassvine.foundations.errors import AgentError, CheckFailed
+from grassvine.gossip import (
+    Gossip,
+    Plan,
+    StepReport,
+    parallel,
+    precon_parallel,
+    precon_stochastic,
+    stochastic,
+)
+from grassvine.network import AllEdges, erdos_renyi, path
+from grassvine.problems import CompletionProblem, Evaluation, LocalProblem, MultitaskProblem
+
+RANK = 3
+N_AGENTS = 5
+
+
+def check_engine(engine: Engine) -> None:
+    """Run every method on an engine and compare it with the local one, bit by bit.
+
+    The four variants of gossip and one with all links at once run on a path and on a random
+    network, completing ratings and learning tasks. An early stop and a failing agent are tried.
+    """
+    completion = _completion_problems()
+    networks = (path(N_AGENTS), erdos_renyi(N_AGENTS, 0.6, seed=1))
+    methods = (
+        stochastic(n_slots=30),
+        precon_stochastic(n_slots=30),
+        parallel(n_slots=20),
+        precon_parallel(n_slots=20),
+        Gossip(n_slots=10, schedule=AllEdges()),
+    )
+    for network in networks:
+        for method in methods:
+            plan = Plan(completion[0].n_items, RANK, network, method, seed=3)
+            _same_run(engine, plan, completion, f"{method} on {len(network.edges)} links")
+    tasks = _multitask_problems()
+    plan = Plan(tasks[0].n_items, RANK, path(N_AGENTS), precon_parallel(n_slots=20), seed=3)
+    _same_run(engine, plan, tasks, "tasks")
+    _check_early_stop(engine, plan, tasks)
+    _check_failure(engine, plan, tasks)
+
+
+def _same_run(engine: Engine, plan: Plan, problems: Sequence[LocalProblem], where: str) -> None:
+    seen: list[StepReport] = []
+    wanted = run(plan, problems, engine=LocalEngine())
+    found = run(plan, problems, engine=engine, observers=[seen.append])
+    _require_same(found, wanted, where)
+    require(len(seen) == len(found.history), "an observer hears every report", where)
+    ordered = all((a.slot, a.agent) < (b.slot, b.agent) for a, b in pairwise(seen))
+    require(ordered, "reports come ordered by slot, then agent", where)
+
+
+def _require_same(found: Run, wanted: Run, where: str) -> None:
+    for agent, (one, other) in enumerate(zip(found.bases, wanted.bases, strict=True)):
+        require(
+            one.tobytes() == other.tobytes(),
+            "an engine gives the bits of the local one",
+            f"the basis of agent {agent} differs by {np.abs(one - other).max():.1e} ({where})",
+        )
+    for name, column in wanted.history.columns.items():
+        same = np.array_equal(found.history[name], column, equal_nan=True)
+        require(same, "an engine gives the history of the local one", f"{name} differs ({where})")
+    require(
+        (found.n_slots, found.stopped_because) == (wanted.n_slots, wanted.stopped_because),
+        "an engine stops when the local one does",
+        f"after {found.n_slots} slots, not {wanted.n_slots} ({where})",
+    )
+
+
+def _check_early_stop(engine: Engine, plan: Plan, problems: Sequence[LocalProblem]) -> None:
+    def enough(report: StepReport) -> str | None:
+        return "enough" if report.slot == 7 else None
+
+    wanted = run(plan, problems, engine=LocalEngine(), observers=[enough])
+    found = run(plan, problems, engine=engine, observers=[enough])
+    _require_same(found, wanted, "early stop")
+    require(found.n_slots == 8, "a run stops after the slot of the reason", f"{found.n_slots}")
+
+
+@dataclass(frozen=True)
+class _Failing:
+    """A problem that fails on purpose."""
+
+    n_items: int
+    n_values: int = 1
+
+    def evaluate(self, basis: Array) -> Evaluation:
+        raise ValueError("a failure made on purpose")
+
+    def weights(self, basis: Array) -> Array:
+        raise ValueError("a failure made on purpose")
+
+
+def _check_failure(engine: Engine, plan: Plan, problems: Sequence[LocalProblem]) -> None:
+    broken = [*problems[:2], _Failing(plan.n_items), *problems[3:]]
+    try:
+        result = run(plan, broken, engine=engine)
+    except AgentError as error:
+        require(error.agent == 2, "an error names the agent that failed", str(error))
+        require("on purpose" in error.cause, "an error tells its cause", str(error))
+    else:
+        raise CheckFailed(f"a failing agent stops the run: it went on, {result.stopped_because}.")
+
+
+def _completion_problems() -> list[LocalProblem]:
+    ratings = low_rank_ratings(30, 100, RANK, oversampling=3.0, noise=0.1, seed=11).ratings
+    parts = split_users(ratings, N_AGENTS)
+    return [CompletionProblem(part, unobserved=0.01) for part in parts]
+
+
+def _multitask_problems() -> list[LocalProblem]:
+    tasks = subspace_tasks(12, 20, RANK, samples=(4, 20), noise=0.1, seed=11).tasks
+    return [MultitaskProblem(part, ridge=0.1) for part in split_tasks(tasks, N_AGENTS)]

@@ -1,0 +1,69 @@
+"""The command ``grassvine``. Data go to standard output, messages to standard error."""
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import grassvine
+from grassvine.foundations.errors import GrassvineError, MissingExtra
+
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"grassvine {grassvine.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, help="Print the version.")
+    ] = False,
+) -> None:
+    """Learn the common subspace of data that many places hold, without bringing it together."""
+
+
+@app.command()
+def demo(
+    agents: Annotated[
+        int, typer.Option(min=2, max=20, help="How many agents share the images.")
+    ] = 6,
+    missing: Annotated[float, typer.Option(help="The share of pixels to erase.")] = 0.6,
+    seed: Annotated[int, typer.Option(help="From it all chance is drawn.")] = 0,
+    out: Annotated[Path, typer.Option(help="The folder for the picture.")] = Path("grassvine-demo"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Complete images of which most pixels are erased, among agents that keep their images."""
+    from grassvine.cli.show import demo_object, demo_table
+    from grassvine.demo import compare, draw, masked_digits
+    from grassvine.demo.comparison import N_SLOTS
+    from grassvine.report.progress import ProgressBar
+
+    began = time.perf_counter()
+    with ProgressBar(N_SLOTS, "gossip") as bar:
+        comparison = compare(masked_digits(missing, seed), agents, seed, observers=[bar])
+    try:
+        picture = draw(comparison, out / "digits.png")
+    except MissingExtra as absent:
+        picture = None
+        typer.echo(str(absent), err=True)
+    seconds = time.perf_counter() - began
+    if as_json:
+        typer.echo(json.dumps(demo_object(comparison, seconds, picture)))
+    else:
+        demo_table(comparison, seconds, picture)
+
+
+def main() -> None:
+    """Run the command; an error that we foresaw is a sentence, not a traceback."""
+    try:
+        app()
+    except GrassvineError as error:
+        typer.echo(f"grassvine: {error}", err=True)
+        sys.exit(3)

@@ -1,0 +1,39 @@
+"""Real images without a download: scikit-learn's handwritten digits, most pixels erased."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grassvine.data import Ratings
+from grassvine.foundations.arrays import Array
+from grassvine.foundations.options import real_number
+from grassvine.foundations.seeds import stream
+
+BRIGHTEST = 16.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MaskedImages:
+    """Images (one a row) of which only some pixels are known; a pixel plays the part of an item."""
+
+    pixels: Array
+    known: NDArray[np.bool_]
+
+    def ratings(self) -> Ratings:
+        """The known pixels: the images are the users."""
+        image, pixel = np.nonzero(self.known)
+        n_images, n_pixels = self.pixels.shape
+        return Ratings.from_arrays(
+            image, pixel, self.pixels[self.known], n_users=n_images, n_items=n_pixels
+        )
+
+
+def masked_digits(missing: float = 0.6, seed: int = 0) -> MaskedImages:
+    """Erase a share of the pixels of the 1797 digits, at random."""
+    from sklearn.datasets import load_digits
+
+    real_number("missing", missing, least=0.0, below=1.0)
+    pixels = load_digits().data.astype(np.float64)
+    known = stream(seed, "data", "known pixels").random(pixels.shape) >= missing
+    return MaskedImages(pixels, known)

@@ -1,0 +1,61 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import grassvine
+
+COMMAND = [sys.executable, "-c", "from grassvine.cli import main; main()"]
+
+
+def call(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *arguments], capture_output=True, text=True, cwd=cwd, check=False
+    )
+
+
+def test_the_demo_prints_one_object_and_nothing_else(tmp_path: Path) -> None:
+    done = call("demo", "--json", "--out", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    errors = result["relative_error"]
+    assert errors["gossip"] < errors["alone"]
+    assert result["n_agents"] == 6 and result["n_images"] == 1797
+    assert 0.0 < result["agreement_degrees"] < 10.0
+    assert result["bytes"] == result["messages"] * 64 * 8 * 8
+    assert Path(result["picture"]).is_file()
+    assert done.stderr == ""  # no progress bar where there is no terminal
+
+
+def test_the_demo_prints_a_table(tmp_path: Path) -> None:
+    done = call("demo", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for part in ("each agent alone", "gossip", "pooled", "agent 5", "neighbours agree to", "MB"):
+        assert part in done.stdout
+    assert (tmp_path / "grassvine-demo" / "digits.png").is_file()
+
+
+def test_it_tells_its_version() -> None:
+    assert call("--version").stdout == f"grassvine {grassvine.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["demo", "--missing", "1.5"], 3, "grassvine: missing is 1.5; choose a finite number"),
+        (["demo", "--agents", "1"], 2, "greater than or equal to 2"),
+        (["demo", "--seed", "-1"], 3, "grassvine: seed is -1; choose a number at least 0"),
+        (["demo", "--sed", "1"], 2, "No such option: --sed"),
+        (["dem"], 2, "No such command 'dem'"),
+    ],
+)
+def test_a_wrong_option_is_a_sentence_not_a_traceback(
+    arguments: list[str], code: int, message: str
+) -> None:
+    done = call(*arguments)
+    assert done.returncode == code
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""

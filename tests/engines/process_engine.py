@@ -1,0 +1,148 @@
+"""An engine for the contract suite: every agent in its own process, nothing but bytes between them.
+
+Messages wait in a shuffled heap and some arrive twice; an agent takes them from a mailbox keyed by
+(slot, sender). There is no barrier: each process goes through its own slots at its own pace.
+"""
+
+import multiprocessing
+import multiprocessing.connection
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from grassvine.engines.base import TIMETABLE_OVER, Outcome, attributed
+from grassvine.foundations.blas import one_blas_thread
+from grassvine.foundations.errors import AgentError
+from grassvine.foundations.seeds import stream
+from grassvine.gossip import Agent, Message, Observer, StepReport, decode, encode
+from grassvine.network import Timetable
+
+TIMEOUT = 60.0
+
+
+@dataclass(frozen=True)
+class ProcessEngine:
+    """Forks a process for each agent and carries their bytes."""
+
+    seed: int = 0
+    duplicates: list[int] = field(default_factory=list)
+
+    def run(self, agents: Sequence[Agent], timetable: Timetable, observe: Observer) -> Outcome:
+        """Run the agents to the end, or up to the slot that the observer asks for.
+
+        Processes have no common slot at which to stop, so an observer's reason is found by
+        replaying the reports in order; the agents are then run again up to that slot. (They moved
+        in forked processes: here they still stand at their start.)
+        """
+        reports, states = self._carry(agents, timetable, timetable.n_slots)
+        stop = timetable.n_slots
+        reason = None
+        for report in sorted(reports, key=lambda report: (report.slot, report.agent)):
+            if report.slot >= stop:
+                break
+            wish = observe(report)
+            if wish and not reason:
+                reason, stop = wish, report.slot + 1
+        if reason:
+            reports, states = self._carry(agents, timetable, stop)
+        for report in sorted(reports, key=lambda report: report.agent):
+            if report.slot == stop:
+                observe(report)
+        return Outcome(tuple(states[agent.id] for agent in agents), stop, reason or TIMETABLE_OVER)
+
+    def _carry(
+        self, agents: Sequence[Agent], timetable: Timetable, n_slots: int
+    ) -> tuple[list[StepReport], dict[int, dict[str, Any]]]:
+        rng = stream(self.seed, "process engine")
+        fork = multiprocessing.get_context("fork")
+        lines: dict[Connection, int] = {}
+        ends: dict[int, Connection] = {}
+        processes = []
+        for agent in agents:
+            here, there = fork.Pipe()
+            process = fork.Process(target=_live, args=(agent, timetable, n_slots, there))
+            process.start()
+            there.close()
+            lines[here] = agent.id
+            ends[agent.id] = here
+            processes.append(process)
+        try:
+            return self._route(lines, ends, rng)
+        finally:
+            for process in processes:
+                process.kill()
+                process.join()
+
+    def _route(
+        self, lines: dict[Connection, int], ends: dict[int, Connection], rng: Generator
+    ) -> tuple[list[StepReport], dict[int, dict[str, Any]]]:
+        reports: list[StepReport] = []
+        states: dict[int, dict[str, Any]] = {}
+        waiting: list[tuple[int, bytes]] = []
+        while len(states) < len(ends):
+            ready = multiprocessing.connection.wait(list(lines), timeout=0 if waiting else TIMEOUT)
+            assert ready or waiting, "the agents wait for each other"
+            for line in ready:
+                assert isinstance(line, Connection)
+                kind, content = line.recv()
+                if kind == "mail":
+                    waiting.append(content)
+                elif kind == "report":
+                    reports.append(StepReport(**content))
+                elif kind == "state":
+                    states[lines[line]] = content
+                else:
+                    raise AgentError(*content)
+            if waiting:
+                receiver, data = waiting.pop(int(rng.integers(len(waiting))))
+                if rng.random() < 0.3:
+                    waiting.append((receiver, data))
+                    self.duplicates.append(receiver)
+                if receiver not in states:
+                    ends[receiver].send_bytes(data)
+        return reports, states
+
+
+def _live(agent: Agent, timetable: Timetable, n_slots: int, line: Connection) -> None:
+    """Go through the slots of one agent; what is sent at a slot is made before moving in it."""
+    heard = dict(timetable.meetings_of(agent.id))
+    mailbox: dict[tuple[int, int], Message] = {}
+    try:
+        with one_blas_thread():
+            for slot in range(n_slots):
+                for sender, receiver in timetable.deliveries(slot):
+                    if sender == agent.id:
+                        data = encode(agent.outgoing(slot))
+                        line.send(("mail", (receiver, data)))
+                if slot in heard:
+                    inbox = _collect(agent, slot, heard[slot], mailbox, line)
+                    report = _attributed_meeting(agent, slot, inbox)
+                    line.send(("report", asdict(report)))
+            line.send(("report", asdict(agent.conclude(n_slots))))
+        line.send(("state", {name: np.array(array) for name, array in agent.state().items()}))
+    except AgentError as error:
+        line.send(("error", (error.agent, error.slot, error.cause)))
+    while True:  # until this process is ended; late and doubled messages are of no use any more
+        line.recv_bytes()
+
+
+def _attributed_meeting(agent: Agent, slot: int, inbox: list[Message]) -> StepReport:
+    return attributed(agent, slot, lambda: agent.meet(slot, inbox))
+
+
+def _collect(
+    agent: Agent,
+    slot: int,
+    senders: tuple[int, ...],
+    mailbox: dict[tuple[int, int], Message],
+    line: Connection,
+) -> list[Message]:
+    while not all((slot, sender) in mailbox for sender in senders):
+        message = decode(line.recv_bytes(), agent.expected(slot))
+        if message.slot >= slot:
+            mailbox[message.slot, message.sender] = message
+    return [mailbox.pop((slot, sender)) for sender in senders]

@@ -1,0 +1,74 @@
+import math
+
+import numpy as np
+import pytest
+from tests.samples import N_ITEMS, ratings
+
+import grassvine as gv
+from grassvine.foundations.errors import PlanError
+from grassvine.gossip import StepReport
+
+
+def problems(count: int) -> list[gv.CompletionProblem]:
+    return [gv.CompletionProblem(p, unobserved=0.1) for p in gv.split_users(ratings(), count)]
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_seed_does_not() -> None:
+    runs = [
+        gv.run(gv.Plan(N_ITEMS, 3, gv.ring(4), gv.Gossip(n_slots=20), seed=seed), problems(4))
+        for seed in (5, 5, 6)
+    ]
+    assert runs[0].bases[0].tobytes() == runs[1].bases[0].tobytes()
+    assert runs[0].bases[0].tobytes() != runs[2].bases[0].tobytes()
+
+
+def test_agreement_is_the_largest_distance_of_linked_agents() -> None:
+    result = gv.run(gv.Plan(N_ITEMS, 3, gv.path(3), gv.Gossip(n_slots=3)), problems(3))
+    wanted = max(gv.Grassmann().distance(*result.bases[i : i + 2]) for i in (0, 1))
+    assert result.neighbour_distance == wanted
+    assert result.agreement_degrees == math.degrees(wanted)
+
+
+def test_the_mean_lies_among_the_agents() -> None:
+    result = gv.run(gv.Plan(N_ITEMS, 3, gv.ring(4), gv.Gossip(1e4, n_slots=400)), problems(4))
+    spread = max(gv.Grassmann().distance(result.mean, basis) for basis in result.bases)
+    assert spread < 3 * result.neighbour_distance
+
+
+def test_a_flat_geometry_runs_by_the_same_agents() -> None:
+    plan = gv.Plan(N_ITEMS, 3, gv.path(3), gv.Gossip(n_slots=200), geometry=gv.Euclidean())
+    history = gv.run(plan, problems(3)).history
+    assert history.final()["cost"].sum() < 0.9 * sum(
+        history.of_agent(i)["cost"][0] for i in range(3)
+    )
+
+
+def test_the_input_is_never_modified() -> None:
+    table = ratings()
+    for array in (table.starts, table.items, table.values):
+        array.flags.writeable = False
+    parts = [gv.CompletionProblem(part) for part in gv.split_users(table, 3)]
+    gv.run(gv.Plan(N_ITEMS, 3, gv.path(3), gv.Gossip(n_slots=5)), parts)
+
+
+def test_every_agent_needs_a_problem() -> None:
+    with pytest.raises(PlanError, match="there are 3 problems for 4 agents; give one problem to"):
+        gv.run(gv.Plan(N_ITEMS, 3, gv.ring(4)), problems(3))
+
+
+def test_an_error_of_an_observer_reaches_the_caller_as_it_is() -> None:
+    def curious(report: StepReport) -> None:
+        raise RuntimeError("an observer's own error")
+
+    plan = gv.Plan(N_ITEMS, 3, gv.path(3), gv.Gossip(n_slots=5))
+    with pytest.raises(RuntimeError, match="an observer's own error"):
+        gv.run(plan, problems(3), observers=[curious])
+
+
+def test_agents_that_ignore_each_other_solve_their_own_tasks() -> None:
+    plan = gv.Plan(N_ITEMS, 2, gv.path(2), gv.Gossip(rho=0.0, n_slots=300))
+    result = gv.run(plan, problems(2))
+    for agent, problem in enumerate(problems(2)):
+        alone = gv.descend(problem, plan.start(agent), 300)
+        gap = gv.Grassmann().distance(alone, result.bases[agent])
+        assert gap < 1e-12 * np.sqrt(2 * N_ITEMS)  # the same steps, in the same order

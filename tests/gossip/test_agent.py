@@ -1,0 +1,72 @@
+import numpy as np
+import pytest
+from tests.samples import N_ITEMS, ratings
+
+import grassvine as gv
+from grassvine.foundations.arrays import Array
+from grassvine.foundations.errors import CheckFailed, MessageError
+from grassvine.gossip import GossipAgent, Message
+
+METHODS = [gv.stochastic(), gv.precon_stochastic(), gv.parallel(), gv.precon_parallel()]
+
+
+def agents(method: gv.Gossip | None = None, count: int = 2) -> list[GossipAgent]:
+    plan = gv.Plan(N_ITEMS, 3, gv.path(count), method or gv.Gossip())
+    parts = gv.split_users(ratings(), count)
+    return [plan.agent(i, gv.CompletionProblem(part)) for i, part in enumerate(parts)]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_agent_keeps_to_what_engines_rely_on(method: gv.Gossip) -> None:
+    gv.check_agent(*agents(method))
+
+
+def test_an_agent_counts_its_updates_from_zero() -> None:
+    one, other = agents()
+    updates = [one.meet(slot, [other.outgoing(slot)]).update for slot in (4, 5, 9)]
+    assert updates == [0, 1, 2]
+    assert one.conclude(10).update == 3
+    assert one.state()["updates"] == [3]
+
+
+def test_a_report_names_the_farthest_neighbour() -> None:
+    space = gv.Grassmann()
+    one, _, far = agents(gv.Gossip(schedule=gv.AllEdges()), 3)
+    here, there = one.outgoing(0).arrays["basis"], far.outgoing(0).arrays["basis"]
+    close = Message(1, 0, {"basis": space.exp(here, 0.1 * space.log(here, there))})
+    report = one.meet(0, [close, far.outgoing(0)])
+    assert (report.neighbour, report.messages) == (2, 2)
+    assert report.distance == space.distance(here, there)
+
+
+@pytest.mark.parametrize(
+    ("basis", "complaint"),
+    [
+        (np.full((N_ITEMS, 3), np.nan), "agent 1 sent at slot 8 holds nan"),
+        (np.zeros((N_ITEMS, 3)), "agent 1 sent at slot 8 is all zero"),
+        (np.ones((N_ITEMS, 3)), "agent 1 sent at slot 8 are not orthonormal"),
+        (np.eye(N_ITEMS)[:, :2], "agent 1 sent at slot 8 has shape 20×2, not 20×3"),
+    ],
+)
+def test_a_bad_basis_from_a_neighbour_is_refused_and_moves_nothing(
+    basis: Array,
+    complaint: str,
+) -> None:
+    one = agents()[0]
+    before = one.state()["basis"].tobytes()
+    with pytest.raises(MessageError, match=complaint):
+        one.meet(8, [Message(1, 8, {"basis": basis})])
+    assert one.state()["basis"].tobytes() == before
+    assert one.state()["updates"] == [0]
+
+
+def test_the_shipped_check_finds_an_agent_that_moves_when_asked_what_it_sends() -> None:
+    class Restless(GossipAgent):
+        def outgoing(self, slot: int) -> Message:
+            self._basis = -self._basis
+            return super().outgoing(slot)
+
+    one, other = agents()
+    one.__class__ = Restless
+    with pytest.raises(CheckFailed, match="outgoing has no side effect: a second message differed"):
+        gv.check_agent(one, other)

@@ -1,0 +1,28 @@
+import numpy as np
+import pytest
+from tests.samples import N_ITEMS, ratings
+
+import grassvine as gv
+from grassvine.foundations.errors import BasisError
+
+
+def test_an_agent_alone_recovers_a_table_it_holds_whole() -> None:
+    data = gv.low_rank_ratings(60, 400, 3, oversampling=6.0, noise=0.0, seed=4)
+    start = gv.Plan(60, 3, gv.path(2)).start(0)
+    found = gv.descend(gv.CompletionProblem(data.ratings), start, 200)
+    # Noise-free data: the subspace is found to rounding, times the condition of the table.
+    assert gv.Grassmann().distance(found, data.subspace) < 1e-10
+
+
+def test_it_leaves_its_start_alone_and_repeats_its_bits() -> None:
+    problem = gv.CompletionProblem(ratings(), unobserved=0.1)
+    start = np.eye(N_ITEMS)[:, :3]
+    before = start.copy()
+    first = gv.descend(problem, start, 5)
+    assert gv.descend(problem, start, 5).tobytes() == first.tobytes()
+    np.testing.assert_array_equal(start, before)
+
+
+def test_its_start_is_checked() -> None:
+    with pytest.raises(BasisError, match="start has shape 3×3, not 20×rank"):
+        gv.descend(gv.CompletionProblem(ratings()), np.eye(3), 5)

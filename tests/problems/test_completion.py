@@ -1,0 +1,149 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.samples import N_ITEMS, ratings, scarce_ratings
+
+import grassvine as gv
+from grassvine.foundations.arrays import Array
+from grassvine.foundations.errors import DataError
+from grassvine.foundations.seeds import stream
+
+
+def dense(table: gv.Ratings) -> tuple[Array, Array]:
+    """The table as users×items, and where it is known."""
+    values = np.zeros((table.n_users, table.n_items))
+    known = np.zeros(values.shape, dtype=bool)
+    users = table.users_of_values()
+    values[users, table.items] = table.values
+    known[users, table.items] = True
+    return values, known
+
+
+def by_the_book(
+    table: gv.Ratings, basis: Array, lam: float, mu: float
+) -> tuple[float, Array, Array]:
+    """Cost, gradient and weights straight from the definition, user by user."""
+    values, known = dense(table)
+    gram = basis.T @ basis
+    weights = np.zeros((table.n_users, basis.shape[1]))
+    for user in range(table.n_users):
+        rows = basis[known[user]]
+        system = (1 - lam) * rows.T @ rows + (lam + mu) * gram
+        weights[user] = np.linalg.lstsq(system, rows.T @ values[user, known[user]], rcond=1e-10)[0]
+    fitted = weights @ basis.T
+    errors = np.where(known, fitted - values, 0.0)
+    unknown = np.where(known, 0.0, fitted)
+    cost = 0.5 * (np.sum(errors**2) + lam * np.sum(unknown**2) + mu * np.sum(fitted**2))
+    return float(cost), (errors + lam * unknown + mu * fitted).T @ weights, weights
+
+
+@settings(max_examples=60)
+@given(
+    rank=st.integers(1, 8),
+    lam=st.sampled_from([0.0, 0.01, 0.5]),
+    mu=st.sampled_from([0.0, 1.0]),
+    seed=st.integers(0, 2**32),
+    flat=st.booleans(),
+)
+def test_the_kernel_does_what_the_definition_says(
+    rank: int, lam: float, mu: float, seed: int, flat: bool
+) -> None:
+    table = ratings(seed)
+    space = gv.Euclidean() if flat else gv.Grassmann()
+    basis = space.random_point(N_ITEMS, rank, stream(seed, "start"))
+    problem = gv.CompletionProblem(table, unobserved=lam, tikhonov=mu)
+    cost, gradient, weights = by_the_book(table, basis, lam, mu)
+    found = problem.evaluate(basis)
+    # At λ = μ = 0 and rank 8 a user with 8 ratings has a system of condition up to about 1e7.
+    np.testing.assert_allclose(found.cost, cost, rtol=1e-8)
+    np.testing.assert_allclose(
+        found.gradient, gradient, atol=1e-6 * float(np.linalg.norm(gradient))
+    )
+    np.testing.assert_allclose(
+        problem.weights(basis), weights, atol=1e-5 * float(np.linalg.norm(weights))
+    )
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.1])
+def test_users_with_few_or_no_ratings_are_handled(lam: float) -> None:
+    table = scarce_ratings()
+    problem = gv.CompletionProblem(table, unobserved=lam)
+    basis = gv.Grassmann().random_point(N_ITEMS, 5, np.random.default_rng(0))
+    evaluation = problem.evaluate(basis)
+    weights = problem.weights(basis)
+    assert np.isfinite(evaluation.gradient).all() and np.isfinite(weights).all()
+    assert not weights[0].any()  # no ratings, no weights
+    assert evaluation.gradient[0] @ evaluation.gradient[0] < 1e-20 or lam  # nobody rated item 0
+    if lam == 0.0:
+        # Fewer ratings than dimensions: the shortest weights that fit them exactly.
+        for user in (1, 2):
+            rows = basis[table.items[table.starts[user] : table.starts[user + 1]]]
+            known = table.values[table.starts[user] : table.starts[user + 1]]
+            shortest = np.linalg.lstsq(rows, known, rcond=None)[0]
+            np.testing.assert_allclose(weights[user], shortest, rtol=1e-2)
+
+
+@pytest.mark.parametrize("threads", [2, 3, 8])
+def test_the_bits_do_not_depend_on_the_number_of_threads(
+    threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grassvine.problems.completion.LEAST_VALUES_IN_BLOCK", 50)
+    table = ratings(0, n_users=400)
+    one = gv.CompletionProblem(table, unobserved=0.1)
+    many = gv.CompletionProblem(table, unobserved=0.1, threads=threads)
+    assert len(one._blocks) > 8
+    basis = gv.Grassmann().random_point(N_ITEMS, 4, np.random.default_rng(0))
+    direction = np.random.default_rng(1).standard_normal((N_ITEMS, 4))
+    first, second = one.evaluate(basis), many.evaluate(basis)
+    assert first.cost == second.cost and first.squared_error == second.squared_error
+    assert first.gradient.tobytes() == second.gradient.tobytes()
+    assert first.gram.tobytes() == second.gram.tobytes()
+    assert one.weights(basis).tobytes() == many.weights(basis).tobytes()
+    product = one.hessian_product(basis, direction)
+    assert product.tobytes() == many.hessian_product(basis, direction).tobytes()
+
+
+def test_blocks_cover_every_user_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("grassvine.problems.completion.LEAST_VALUES_IN_BLOCK", 1)
+    bounds = gv.CompletionProblem(ratings(0, n_users=400))._blocks
+    assert len(bounds) > 8
+    assert [user for first, last in bounds for user in range(first, last)] == list(range(400))
+
+
+def test_parts_add_up_to_the_whole() -> None:
+    table = ratings(0)
+    basis = gv.Grassmann().random_point(N_ITEMS, 4, np.random.default_rng(0))
+    whole = gv.CompletionProblem(table, unobserved=0.1).evaluate(basis)
+    parts = [
+        gv.CompletionProblem(part, unobserved=0.1).evaluate(basis)
+        for part in gv.split_users(table, 7)
+    ]
+    # The same numbers added in another order.
+    assert sum(part.cost for part in parts) == pytest.approx(whole.cost, rel=1e-13)
+    total = np.sum([part.gradient for part in parts], axis=0)
+    np.testing.assert_allclose(total, whole.gradient, atol=1e-12)
+
+
+def test_one_compilation_serves_every_rank() -> None:
+    from grassvine.problems import _kernels
+
+    problem = gv.CompletionProblem(ratings(0))
+    for rank in (1, 2, 3, 4, 7):
+        problem.evaluate(gv.Grassmann().random_point(N_ITEMS, rank, np.random.default_rng(0)))
+    kernel: object = _kernels.evaluate_users
+    assert len(kernel.signatures) == 1  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"unobserved": 1.0}, "unobserved is 1; choose a finite number of at least 0 and below 1"),
+        ({"unobserved": -0.1}, "unobserved is -0.1"),
+        ({"tikhonov": float("nan")}, "tikhonov is nan; choose a finite number"),
+        ({"threads": 0}, "threads is 0; choose a number at least 1"),
+    ],
+)
+def test_options_are_checked(options: dict[str, float], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        gv.CompletionProblem(ratings(0), **options)  # type: ignore[arg-type]

@@ -1,0 +1,57 @@
+import doctest
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import grassvine
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_the_front_door_is_sorted_and_complete() -> None:
+    assert grassvine.__all__ == sorted(grassvine.__all__, key=str)
+    for name in grassvine.__all__:
+        assert getattr(grassvine, name).__doc__
+    assert len(grassvine.__all__) == 46
+
+
+def test_the_example_in_the_package_runs() -> None:
+    assert doctest.testmod(grassvine).failed == 0
+
+
+def test_importing_is_light() -> None:
+    heavy = ("numba", "sklearn", "matplotlib", "scipy", "pandas", "rich", "networkx")
+    code = f"import grassvine, sys; print([m for m in {heavy} if m in sys.modules])"
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert printed.stdout == "[]\n", printed.stderr
+
+
+def test_the_version_is_the_project_s() -> None:
+    wanted = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(), re.M)
+    assert wanted and grassvine.__version__ == wanted[1]
+
+
+def test_constraints_are_names_and_versions_only() -> None:
+    for line in (ROOT / "constraints.txt").read_text().splitlines():
+        assert re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.]+", line), line
+
+
+def test_nothing_is_loaded_that_could_run_code() -> None:
+    unsafe = re.compile(r"\b(pickle|joblib|yaml)\b|allow_pickle|\beval\(|\bexec\(|shell=True")
+    for path in (ROOT / "src").rglob("*.py"):
+        assert not unsafe.search(path.read_text()), path
+
+
+def test_the_python_in_the_readme_runs(tmp_path: Path) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    assert blocks
+    for block in blocks:
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", block],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
