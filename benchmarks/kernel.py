@@ -6,13 +6,15 @@ falling as a power. Flops are those of the method: nnz(r(r+1)+6r+2) + n(r³/3+3r
 
 import json
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from benchmarks.timing import best
+from benchmarks.timing import timed
 
 import grassvine as gv
 from grassvine.foundations.blas import one_blas_thread
+from grassvine.foundations.parallel import map_in_order
 from grassvine.foundations.seeds import stream
 
 RANKS = (5, 10, 20)
@@ -42,46 +44,57 @@ def flops(ratings: gv.Ratings, rank: int) -> float:
     return ratings.n_values * per_rating + ratings.n_users * (rank**3 / 3 + 3 * rank**2)
 
 
-def measure(repeats: int = 30) -> dict[str, Any]:
-    """Time one and two threads and dgemm in turn, so that noise meets all three alike."""
+def measure(repeats: int = 100) -> dict[str, Any]:
+    """Time one thread, two threads and dgemm in turn, so that noise meets all of them alike."""
     ratings = movielens_shaped()
-    square = np.random.default_rng(0).standard_normal((1500, 1500))
-    rows = []
     with one_blas_thread():
-        for rank in RANKS:
-            basis = gv.Grassmann().random_point(N_ITEMS, rank, np.random.default_rng(1))
-            problems = [gv.CompletionProblem(ratings, threads=threads) for threads in (1, 2)]
-            seconds = {1: np.inf, 2: np.inf}
-            product = np.inf
-            for _ in range(repeats):
-                for problem in problems:
-                    took = best(lambda: problem.evaluate(basis), 1).wall  # noqa: B023
-                    seconds[problem.threads] = min(seconds[problem.threads], took)
-                product = min(product, best(lambda: square @ square, 1).wall)
-            dgemm = 2 * 1500**3 / product / 1e9
-            for threads, took in seconds.items():
-                gflops = flops(ratings, rank) / took / 1e9
-                rows.append(
-                    {
-                        "rank": rank,
-                        "threads": threads,
-                        "mratings_per_s": ratings.n_values / took / 1e6,
-                        "gflops": gflops,
-                        "dgemm_gflops": dgemm,
-                        "ratio": gflops / dgemm,
-                        "speedup": seconds[1] / took,
-                    }
-                )
+        rows = [row for rank in RANKS for row in _rows(ratings, rank, repeats)]
     return {"n_ratings": ratings.n_values, "rows": rows}
 
 
+def _rows(ratings: gv.Ratings, rank: int, repeats: int) -> list[dict[str, Any]]:
+    basis = gv.Grassmann().random_point(N_ITEMS, rank, np.random.default_rng(1))
+    square = np.random.default_rng(0).standard_normal((1000, 1000))
+    one, two = (gv.CompletionProblem(ratings, threads=threads) for threads in (1, 2))
+    actions: dict[str, Callable[[], Any]] = {
+        "one": lambda: one.evaluate(basis),
+        "two": lambda: two.evaluate(basis),
+        "dgemm": lambda: square @ square,
+        "two dgemms": lambda: map_in_order(lambda _: square @ square, (0, 1), 2),
+    }
+    seconds = dict.fromkeys(actions, np.inf)
+    for _ in range(repeats):
+        for name, action in actions.items():
+            seconds[name] = min(seconds[name], timed(action)[1].wall)
+    dgemm = 2 * len(square) ** 3 / seconds["dgemm"] / 1e9
+    return [
+        {
+            "rank": rank,
+            "threads": threads,
+            "mratings_per_s": ratings.n_values / seconds[name] / 1e6,
+            "gflops": flops(ratings, rank) / seconds[name] / 1e9,
+            "dgemm_gflops": dgemm,
+            "ratio": flops(ratings, rank) / seconds[name] / 1e9 / dgemm,
+            "speedup": seconds["one"] / seconds[name],
+            "dgemm_speedup": speedup,
+        }
+        for threads, name, speedup in (
+            (1, "one", 1.0),
+            (2, "two", 2 * seconds["dgemm"] / seconds["two dgemms"]),
+        )
+    ]
+
+
 def show(result: dict[str, Any]) -> None:
-    print("rank  threads  million ratings/s  GF/s  one core's dgemm  ratio  against one thread")
+    print(
+        "rank  threads  million ratings/s  GF/s  one core's dgemm  ratio  "
+        "speed-up  dgemm's speed-up"
+    )
     for row in result["rows"]:
         print(
             f"{row['rank']:4d}  {row['threads']:7d}  {row['mratings_per_s']:17.1f}"
             f"  {row['gflops']:4.1f}  {row['dgemm_gflops']:16.1f}  {row['ratio']:5.1%}"
-            f"  {row['speedup']:.2f}×"
+            f"  {row['speedup']:7.2f}×  {row['dgemm_speedup']:15.2f}×"
         )
 
 

@@ -1,11 +1,11 @@
 """Learn the common subspace of data that many places hold, without bringing the data together.
 
 >>> import grassvine as gv
->>> data = gv.low_rank_ratings(40, 300, rank=3, oversampling=4.0)
+>>> data = gv.low_rank_ratings(60, 400, rank=3, oversampling=5.0)
 >>> problems = [gv.CompletionProblem(part) for part in gv.split_users(data.ratings, 4)]
->>> plan = gv.Plan(n_items=40, rank=3, network=gv.ring(4), method=gv.Gossip(n_slots=200))
+>>> plan = gv.Plan(n_items=60, rank=3, network=gv.ring(4), method=gv.Gossip(n_slots=400))
 >>> result = gv.run(plan, problems)
->>> bool(result.history.final()["mse"].max() < 1e-10)
+>>> bool(result.history.final()["mse"].max() < 1e-12)
 True
 """
 

@@ -130,6 +130,11 @@ def test_entries_are_known_uniformly_over_items_and_users() -> None:
         ((6, 9, 2), {"oversampling": -1.0}, "oversampling is -1; .* finite number of at least 0"),
         ((6, 9, 2), {"oversampling": np.nan}, "oversampling is nan; choose a finite number"),
         ((6, 9, 2), {"oversampling": True}, "oversampling must be a number, not True"),
+        ((10, 3, 5), {}, "rank is 5, but a table of 10 items and 3 users has at most rank 3"),
+        ((10, 29, 3), {"oversampling": 1e3}, "choose at most 2.685"),
+        ((6.0, 9, 2), {}, "n_items must be a whole number, not 6.0"),
+        ((6, 9, 2), {"condition": 0.5}, "condition is 0.5; choose a finite number of at least 1"),
+        ((6, 9, 2), {"noise": -1.0}, "noise is -1; choose a finite number of at least 0"),
         ((6, 9, 2), {"oversampling": 0.0}, "there is no rating at all; give at least one"),
     ],
 )
@@ -166,3 +171,16 @@ def test_without_noise_the_weights_of_each_task_lie_in_the_subspace() -> None:
 def test_impossible_tasks_are_refused(sizes: tuple[Any, Any, Any], message: str) -> None:
     with pytest.raises(DataError, match=message):
         subspace_tasks(*sizes)
+
+
+@pytest.mark.parametrize(
+    ("samples", "message"),
+    [
+        ((50, 10), r"samples\[1\] is 10; choose a number at least 50"),
+        ((0, 0), r"samples\[0\] is 0; choose a number at least 1"),
+        ((1.5, 2), r"samples\[0\] must be a whole number, not 1.5"),
+    ],
+)
+def test_impossible_numbers_of_samples_are_refused(samples: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        subspace_tasks(6, 4, 2, samples=samples)

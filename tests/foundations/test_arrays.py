@@ -87,8 +87,10 @@ def test_more_than_rounding_is_outside_the_gate() -> None:
 MATRIX_REFUSALS: list[tuple[Any, dict[str, int], str]] = [
     ([[1.0, 0.0], [0.0, np.nan]], {}, "holds nan at row 1, column 1; every entry must be finite"),
     ([[1.0, -np.inf]], {}, "holds -inf at row 0, column 1; every entry must be finite"),
-    ([["a", "b"]], {}, "not a matrix of real numbers .*'a'.*; give a 2-d array"),
-    ([[1.0, 2.0], [3.0]], {}, "not a matrix of real numbers .*; give a 2-d array"),
+    ([["a", "b"]], {}, "does not consist of real numbers .*'a'.*; give floats"),
+    ([[1.0, 2.0], [3.0]], {}, "does not consist of real numbers .*; give floats"),
+    (np.eye(2) * 1j, {}, "holds complex numbers; give real ones"),
+    (np.ma.masked_invalid([[1.0, np.nan]]), {}, "is a masked array; leave the masked entries out"),
     (np.ones(6), {}, r"has shape \(6,\), not items×rank; give a 2-d array"),
     (np.ones((2, 2, 2)), {}, r"has shape \(2, 2, 2\), not items×rank; give a 2-d array"),
     (np.ones((6, 0)), {"n_items": 6}, r"has shape \(6, 0\), not 6×rank"),
@@ -126,3 +128,13 @@ def test_a_matrix_that_is_no_basis_is_refused(value: Array, message: str) -> Non
 def test_a_refusal_bears_the_given_name_and_class(gate: Callable[..., Array]) -> None:
     with pytest.raises(DataError, match=r"^the start of agent 3 has shape"):
         gate(np.ones(2), name="the start of agent 3", error=DataError)
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
+def test_a_numpy_matrix_becomes_a_plain_array() -> None:
+    assert type(as_basis(np.asmatrix(BASIS))) is np.ndarray
+
+
+def test_huge_numbers_are_refused_without_a_warning() -> None:
+    with pytest.raises(BasisError, match="not orthonormal"):
+        as_basis(1e200 * np.eye(3))

@@ -1,10 +1,12 @@
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from grassvine.foundations.errors import PlanError
 from grassvine.foundations.seeds import stream
 
 Name = tuple[str | int, ...]
@@ -69,3 +71,14 @@ def test_a_stream_stays_what_it_was() -> None:
     # Recorded once: published seeds must go on giving the published numbers.
     raw = stream(0, "start", 3).bit_generator.random_raw(2)
     assert raw.tolist() == [9462248056695268701, 9094725186342904022]
+
+
+def test_a_number_from_numpy_names_the_same_stream() -> None:
+    number: Any = np.int64(3)
+    assert stream(0, "start", number).random() == stream(0, "start", 3).random()
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, True])
+def test_a_seed_is_a_whole_number_from_zero(seed: Any) -> None:
+    with pytest.raises(PlanError, match="seed"):
+        stream(seed, "start")

@@ -182,3 +182,27 @@ def test_parallel_links_of_a_graph_count_once() -> None:
 def test_a_graph_that_is_no_network_is_refused(graph: Any, message: str) -> None:
     with pytest.raises(NetworkError, match=message):
         from_networkx(graph)
+
+
+@pytest.mark.parametrize(
+    ("edges", "message"),
+    [
+        ([(0, 1, 2)], r"the link \(0, 1, 2\) is not a pair; give two agent numbers"),
+        ([5], "the link 5 is not a pair"),
+        ([(0, "a")], r"an agent of link \(0, a\) must be a whole number, not 'a'"),
+        ([(-2, -1)], r"an agent of link \(-2, -1\) is -2"),
+    ],
+)
+def test_what_is_no_link_is_refused(edges: Any, message: str) -> None:
+    with pytest.raises(NetworkError, match=message):
+        from_edges(edges)
+
+
+def test_a_number_of_agents_may_come_from_numpy() -> None:
+    number: Any = np.int64(8)
+    assert exponential(number) == exponential(8)
+
+
+def test_a_probability_is_at_most_one() -> None:
+    with pytest.raises(NetworkError, match=r"probability is 1\.5; choose a number from 0 to 1"):
+        erdos_renyi(4, 1.5)

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grassvine.foundations.errors import NetworkError
 from grassvine.network import Timetable
 
 N_AGENTS = 20
@@ -105,3 +106,14 @@ def test_a_digest_stays_what_it_was() -> None:
     # Recorded once: peers of different versions and machines compare digests.
     digest = Timetable.from_meetings(4, SLOTS).digest()
     assert digest == "94ca3c76bba6549de4be3a18f6abee2a1092613d3307775438110fa70b2bff5d"
+
+
+def test_a_delivery_names_agents_that_are_there() -> None:
+    for pair, named in (((5, 0), 5), ((0, -1), -1)):
+        with pytest.raises(NetworkError, match=f"a delivery names agent {named}; with 2 agents"):
+            Timetable.from_deliveries(2, [[pair]])
+
+
+def test_a_delivery_happens_once_a_slot() -> None:
+    with pytest.raises(NetworkError, match="a slot repeats a delivery; list each sender"):
+        Timetable.from_deliveries(2, [[(0, 1), (0, 1)]])

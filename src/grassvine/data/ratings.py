@@ -9,9 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from grassvine.foundations.arrays import Array, Indices
+from grassvine.foundations.arrays import Array, Indices, as_numbers
 from grassvine.foundations.errors import DataError
 from grassvine.foundations.options import whole_number
+
+# Item numbers are kept as int32; a table with more users than this is not one agent's.
+MOST = 2**31 - 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +51,11 @@ class Ratings:
 
     def take_users(self, first: int, last: int) -> "Ratings":
         """The ratings of users first … last−1, numbered from 0; no copy of the entries."""
+        if not 0 <= first <= last <= self.n_users:
+            raise DataError(
+                f"users {first} … {last} are not a range of the {self.n_users} users; "
+                "choose 0 ≤ first ≤ last ≤ n_users."
+            )
         low, high = self.starts[first], self.starts[last]
         starts = self.starts[first : last + 1] - low
         return Ratings(self.n_items, starts, self.items[low:high], self.values[low:high])
@@ -93,7 +101,10 @@ class Ratings:
 
 
 def _numbers(axis: str, given: ArrayLike) -> Indices:
-    numbers = np.asarray(given)
+    try:
+        numbers = np.asarray(given)
+    except ValueError as cause:
+        raise DataError(f"the {axis} numbers are no array ({cause}); give a 1-d array.") from None
     if numbers.ndim != 1:
         raise DataError(f"the {axis} numbers have {numbers.ndim} axes; give a 1-d array.")
     if numbers.size and not np.issubdtype(numbers.dtype, np.integer):
@@ -101,14 +112,16 @@ def _numbers(axis: str, given: ArrayLike) -> Indices:
             f"the {axis} numbers are of type {numbers.dtype}; give whole numbers from 0, "
             f"one per rating (number the {axis}s first)."
         )
+    if numbers.size and numbers.max() > MOST:
+        raise DataError(
+            f"the largest {axis} number is {numbers.max()}, more than {MOST}; "
+            f"number only the {axis}s that occur, from 0."
+        )
     return numbers.astype(np.int64)
 
 
 def _finite(given: ArrayLike) -> Array:
-    try:
-        values = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError) as cause:
-        raise DataError(f"the ratings are not numbers ({cause}); give floats.") from None
+    values = as_numbers(given, name="the list of ratings", error=DataError)
     if values.ndim != 1:
         raise DataError(f"the ratings have {values.ndim} axes; give a 1-d array.")
     bad = np.flatnonzero(~np.isfinite(values))
@@ -124,17 +137,15 @@ def _finite(given: ArrayLike) -> Array:
 def _within(axis: str, numbers: Indices, count: int | None) -> int:
     low, high = int(numbers.min()), int(numbers.max())
     if count is None:
-        count = high + 1
+        count = max(high, 0) + 1
     else:
-        count = whole_number(f"n_{axis}s", count, least=1, error=DataError)
+        count = whole_number(f"n_{axis}s", count, least=1, most=MOST + 1, error=DataError)
     if low < 0 or high >= count:
         place = int(np.flatnonzero((numbers < 0) | (numbers >= count))[0])
         raise DataError(
             f"{axis} number {numbers[place]} at position {place} is out of range; "
             f"with {count} {axis}s the numbers run from 0 to {count - 1}."
         )
-    if count > np.iinfo(np.int32).max and axis == "item":
-        raise DataError(f"{count} items are more than 2³¹ − 1; number only the items that occur.")
     return count
 
 

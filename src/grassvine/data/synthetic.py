@@ -4,6 +4,7 @@ All numbers come from streams named ``data``; starting points have streams of th
 stream for both, a start can *be* the answer.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,13 +50,20 @@ def low_rank_ratings(
     Gaussian noise is added to each. With ``condition`` the table is A·diag(s)·Bᵀ instead, A and B
     orthonormal, s falling exponentially from √(mn) to √(mn)/condition.
     """
-    rank_within(rank, min(n_items, n_users), error=DataError)
+    whole_number("n_items", n_items, least=1, error=DataError)
+    whole_number("n_users", n_users, least=1, error=DataError)
+    why = f"a table of {n_items} items and {n_users} users has at most rank {min(n_items, n_users)}"
+    whole_number("rank", rank, least=1, most=min(n_items, n_users), why=why, error=DataError)
     real_number("oversampling", oversampling, least=0.0, error=DataError)
+    real_number("noise", noise, least=0.0, error=DataError)
+    if condition is not None:
+        real_number("condition", condition, least=1.0, error=DataError)
     n_known = round(oversampling * rank * (n_items + n_users - rank))
     if n_known > n_items * n_users:
+        most = n_items * n_users / (rank * (n_items + n_users - rank))
         raise DataError(
             f"oversampling {oversampling:g} asks for {n_known} of {n_items * n_users} entries; "
-            f"choose at most {n_items * n_users / (rank * (n_items + n_users - rank)):.3g}."
+            f"choose at most {math.floor(1000 * most) / 1000}."
         )
     item_factors = stream(seed, "data", "item factors").standard_normal((n_items, rank))
     user_factors = stream(seed, "data", "user factors").standard_normal((n_users, rank))
@@ -90,8 +98,12 @@ def subspace_tasks(
     X_t and w_t are standard Gaussian; each task has between ``samples[0]`` and ``samples[1]``
     samples, both included.
     """
+    whole_number("n_items", n_items, least=1, error=DataError)
     rank_within(rank, n_items, error=DataError)
     whole_number("n_tasks", n_tasks, least=1, error=DataError)
+    fewest = whole_number("samples[0]", samples[0], least=1, error=DataError)
+    whole_number("samples[1]", samples[1], least=fewest, error=DataError)
+    real_number("noise", noise, least=0.0, error=DataError)
     subspace = np.linalg.qr(stream(seed, "data", "subspace").standard_normal((n_items, rank)))[0]
     sizes = stream(seed, "data", "sizes").integers(samples[0], samples[1] + 1, n_tasks)
     of_features = stream(seed, "data", "features")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from grassvine.foundations.arrays import Array, as_matrix
+from grassvine.foundations.arrays import Array, as_matrix, as_numbers
 from grassvine.foundations.errors import DataError
 
 
@@ -50,13 +50,13 @@ class Tasks:
             )
         if len(features) == 0:
             raise DataError("there is no task at all; give at least one.")
-        n_items = np.shape(features[0])[-1] if np.ndim(features[0]) == 2 else None
-        matrices = []
-        vectors = []
+        matrices: list[Array] = []
+        vectors: list[Array] = []
         for number, (x, y) in enumerate(zip(features, targets, strict=True)):
-            name = f"the features of task {number}"
+            n_items = matrices[0].shape[1] if matrices else None
+            name = f"the feature matrix of task {number}"
             matrix = as_matrix(x, rank=n_items, name=name, error=DataError)
-            vector = np.asarray(y, dtype=np.float64)
+            vector = as_numbers(y, name=f"the target list of task {number}", error=DataError)
             if vector.shape != (len(matrix),):
                 raise DataError(
                     f"task {number} has {len(matrix)} samples and targets of shape "

@@ -18,6 +18,23 @@ Indices: TypeAlias = NDArray[np.int64]
 ORTHONORMAL_TO = 1e-10
 
 
+def as_numbers(value: ArrayLike, *, name: str, error: type[InputError]) -> Array:
+    """Return ``value`` as real numbers of the library's one layout.
+
+    The value itself is never changed; it is copied only where its layout differs.
+    """
+    if isinstance(value, np.ma.MaskedArray):
+        raise error(f"{name} is a masked array; leave the masked entries out and give the rest.")
+    try:
+        plain = np.asarray(value)  # require alone would let a numpy.matrix through
+        numbers = np.require(plain.real, dtype=np.float64, requirements=["C", "ALIGNED"])
+    except (TypeError, ValueError) as cause:
+        raise error(f"{name} does not consist of real numbers ({cause}); give floats.") from None
+    if np.iscomplexobj(plain):
+        raise error(f"{name} holds complex numbers; give real ones.")
+    return numbers
+
+
 def as_matrix(
     value: ArrayLike,
     *,
@@ -26,16 +43,8 @@ def as_matrix(
     name: str = "matrix",
     error: type[InputError] = BasisError,
 ) -> Array:
-    """Return ``value`` as a finite items×rank matrix of the library's one layout.
-
-    The value itself is never changed; it is copied only where its layout differs.
-    """
-    try:
-        matrix = np.require(value, dtype=np.float64, requirements=["C", "ALIGNED"])
-    except (TypeError, ValueError) as cause:
-        raise error(
-            f"{name} is not a matrix of real numbers ({cause}); give a 2-d array."
-        ) from None
+    """Return ``value`` as a finite items×rank matrix of the library's one layout."""
+    matrix = as_numbers(value, name=name, error=error)
     wanted = f"{'items' if n_items is None else n_items}×{'rank' if rank is None else rank}"
     if matrix.ndim != 2 or matrix.shape[1] == 0:
         raise error(f"{name} has shape {matrix.shape}, not {wanted}; give a 2-d array.")
@@ -68,9 +77,10 @@ def as_basis(
             f"{name} has {basis.shape[1]} columns but only {basis.shape[0]} rows; "
             "the rank is at most the number of items."
         )
-    defect = basis.T @ basis - np.eye(basis.shape[1])
-    distance = float(np.sqrt(np.sum(defect * defect)))
-    if distance > ORTHONORMAL_TO:
+    with np.errstate(over="ignore", invalid="ignore"):  # of huge numbers; they are refused below
+        defect = basis.T @ basis - np.eye(basis.shape[1])
+        distance = float(np.sqrt(np.sum(defect * defect)))
+    if not distance <= ORTHONORMAL_TO:
         if not basis.any():
             raise error(f"{name} is all zero and spans nothing; give orthonormal columns.")
         raise error(

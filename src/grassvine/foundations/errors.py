@@ -72,7 +72,13 @@ class MissingExtra(GrassvineError, ImportError):
     """An optional part is not installed."""
 
     def __init__(self, wanted_for: str, extra: str):
-        super().__init__(f"{wanted_for} needs an optional part: pip install 'grassvine[{extra}]'")
+        super().__init__(wanted_for, extra)
+        self.wanted_for = wanted_for
+        self.extra = extra
+
+    def __str__(self) -> str:
+        """Give the exact command."""
+        return f"{self.wanted_for} needs an optional part: pip install 'grassvine[{self.extra}]'"
 
 
 class NotSettled(UserWarning):

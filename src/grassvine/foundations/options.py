@@ -36,7 +36,10 @@ def real_number(
     """Return ``value`` as a finite float within [least, below)."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise error(f"{name} must be a number, not {value!r}; give a float.")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
     if not math.isfinite(number) or not least <= number < below:
         upper = "" if math.isinf(below) else f" and below {below:g}"
         raise error(f"{name} is {number:g}; choose a finite number of at least {least:g}{upper}.")

@@ -24,5 +24,6 @@ def stream(seed: int, *names: str | int) -> Generator:
         ``("start", 3)`` and ``("start", "3")`` differ.
     """
     whole_number("seed", seed, least=0)
-    words = np.frombuffer(hashlib.sha256(repr(names).encode()).digest(), dtype="<u4")
+    plain = tuple(name if isinstance(name, str) else int(name) for name in names)
+    words = np.frombuffer(hashlib.sha256(repr(plain).encode()).digest(), dtype="<u4")
     return np.random.default_rng([seed, *words.tolist()])

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from grassvine.foundations.errors import NetworkError
 from grassvine.foundations.options import whole_number
@@ -27,7 +28,7 @@ class Network:
     def __post_init__(self) -> None:
         """Put the edges in order and check them."""
         whole_number("n_agents", self.n_agents, least=1, error=NetworkError)
-        ordered = sorted({_checked(edge, self.n_agents) for edge in self.edges})
+        ordered = sorted({as_edge(edge, self.n_agents) for edge in self.edges})
         object.__setattr__(self, "edges", tuple(ordered))
         parts = self._parts()
         if len(parts) > 1:
@@ -69,23 +70,26 @@ class Network:
         return parts
 
 
-def _checked(edge: Edge, n_agents: int) -> Edge:
+def as_edge(link: Any, n_agents: int | None = None) -> Edge:
+    """Return a link with its smaller agent first, or say what is wrong with it."""
     try:
-        one, other = edge
+        one, other = link
     except (TypeError, ValueError):
-        raise NetworkError(f"the link {edge!r} is not a pair; give two agent numbers.") from None
-    for agent in (one, other):
+        raise NetworkError(f"the link {link!r} is not a pair; give two agent numbers.") from None
+    agents = [
         whole_number(
             f"an agent of link ({one}, {other})",
             agent,
             least=0,
-            most=n_agents - 1,
-            why=f"there are {n_agents} agents",
+            most=None if n_agents is None else n_agents - 1,
+            why="" if n_agents is None else f"there are {n_agents} agents",
             error=NetworkError,
         )
-    if one == other:
+        for agent in (one, other)
+    ]
+    if agents[0] == agents[1]:
         raise NetworkError(f"agent {one} is linked to itself; leave that link out.")
-    return (min(int(one), int(other)), max(int(one), int(other)))
+    return (min(agents), max(agents))
 
 
 def _name_part(part: list[int]) -> str:

@@ -53,7 +53,8 @@ class AllEdges:
 def edge_colouring(network: Network) -> list[list[Edge]]:
     """Colour the links so that links of one colour share no agent.
 
-    Each link in turn takes the first colour that is free at both ends: two colours on a path,
+    Each link in turn takes the first colour that is free at both ends: two colours on a path
+    numbered along its way,
     never more than twice the largest degree minus one.
     """
     colours: list[list[Edge]] = []

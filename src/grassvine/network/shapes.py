@@ -7,7 +7,7 @@ from typing import Any
 from grassvine.foundations.errors import NetworkError
 from grassvine.foundations.options import real_number, whole_number
 from grassvine.foundations.seeds import stream
-from grassvine.network.graph import Edge, Network
+from grassvine.network.graph import Edge, Network, as_edge
 
 MOST_DRAWS = 100
 
@@ -45,7 +45,7 @@ def complete(n_agents: int) -> Network:
 
 def exponential(n_agents: int) -> Network:
     """Each agent linked to those 1, 2, 4, 8, … places further round the circle."""
-    _count(n_agents)
+    n_agents = _count(n_agents)
     hops = [1 << k for k in range(n_agents.bit_length()) if 1 << k < n_agents]
     return Network(
         n_agents, tuple((i, (i + hop) % n_agents) for i in range(n_agents) for hop in hops)
@@ -55,7 +55,8 @@ def exponential(n_agents: int) -> Network:
 def erdos_renyi(n_agents: int, probability: float, *, seed: int = 0) -> Network:
     """Each pair linked with the given probability; drawn again until connected."""
     _count(n_agents)
-    real_number("probability", probability, least=0.0, error=NetworkError)
+    if real_number("probability", probability, least=0.0, error=NetworkError) > 1.0:
+        raise NetworkError(f"probability is {probability:g}; choose a number from 0 to 1.")
     rng = stream(seed, "network", "erdos-renyi")
     pairs = list(combinations(range(n_agents), 2))
     for _ in range(MOST_DRAWS):
@@ -74,10 +75,10 @@ def erdos_renyi(n_agents: int, probability: float, *, seed: int = 0) -> Network:
 
 def from_edges(edges: Iterable[Edge], n_agents: int | None = None) -> Network:
     """Build a network from pairs of agent numbers."""
-    pairs = tuple((one, other) for one, other in edges)
+    links = tuple(as_edge(edge) for edge in edges)
     if n_agents is None:
-        n_agents = 1 + max((max(pair) for pair in pairs), default=0)
-    return Network(n_agents, pairs)
+        n_agents = 1 + max((larger for _, larger in links), default=0)
+    return Network(n_agents, links)
 
 
 def from_networkx(graph: Any) -> Network:

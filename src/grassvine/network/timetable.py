@@ -3,11 +3,12 @@
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grassvine.foundations.errors import NetworkError
 from grassvine.network.graph import Edge
 
 Delivery = tuple[int, int]  # sender, receiver
@@ -71,6 +72,13 @@ class Timetable:
         """Build a timetable from the deliveries of each slot, in any order within a slot."""
         ordered = [sorted(slot, key=lambda delivery: (delivery[1], delivery[0])) for slot in slots]
         flat = np.array([pair for slot in ordered for pair in slot], dtype=np.int32).reshape(-1, 2)
+        if flat.size and not (flat.min() >= 0 and flat.max() < n_agents):
+            raise NetworkError(
+                f"a delivery names agent {flat.max() if flat.max() >= n_agents else flat.min()}; "
+                f"with {n_agents} agents the numbers run from 0 to {n_agents - 1}."
+            )
+        if any(one == other for slot in ordered for one, other in pairwise(slot)):
+            raise NetworkError("a slot repeats a delivery; list each sender and receiver once.")
         offsets = np.cumsum([0, *(len(slot) for slot in ordered)], dtype=np.int64)
         return cls(n_agents, offsets, flat[:, 0].copy(), flat[:, 1].copy())
 

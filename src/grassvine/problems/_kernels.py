@@ -47,6 +47,8 @@ def evaluate_users(
     rows, products, factor = _scratch(first, last, starts, rank)
     fitted = np.empty(rows.shape[1])
     weights = np.empty(rank)
+    # Small sums of two threads may share a cache line: they are kept apart until the end.
+    own_gram = np.zeros((rank, rank))
     cost = squared_error = 0.0
     for user in range(first, last):
         start, count = starts[user], starts[user + 1] - starts[user]
@@ -67,7 +69,7 @@ def evaluate_users(
         for a in range(rank):
             for b in range(rank):
                 penalty += weights[a] * ridge[a, b] * weights[b]
-                gram[a, b] += weights[a] * weights[b]
+                own_gram[a, b] += weights[a] * weights[b]
         cost += 0.5 * errors + 0.5 * (penalty - lam * fitted_squares)
         squared_error += errors
         for k in range(count):
@@ -75,6 +77,7 @@ def evaluate_users(
             error = fitted[k]
             for a in range(rank):
                 gradient[item, a] += error * weights[a]
+    gram += own_gram
     totals[0] += cost
     totals[1] += squared_error
 

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 
@@ -77,59 +77,39 @@ class CompletionProblem:
     def evaluate(self, basis: Array) -> Evaluation:
         """Return cost, gradient and Gram matrices in one pass over the ratings."""
         basis = as_argument(self, basis)
-        kernels = _kernels()
-
-        def block(users: tuple[int, int]) -> tuple[Array, Array, Array]:
-            gradient = np.zeros_like(basis)
-            gram = np.zeros((basis.shape[1], basis.shape[1]))
-            totals = np.zeros(2)
-            self._run(kernels.evaluate_users, users, basis, gradient, gram, totals)
-            return gradient, gram, totals
-
-        gradient, gram, totals = _sum_in_order(self._over_blocks(block))
+        rank = basis.shape[1]
+        gradient, gram, totals = self._sum_over_users(
+            _kernels().evaluate_users, basis, (), (basis.shape, (rank, rank), (2,))
+        )
         if self._ridge:
             gradient += self._ridge * (basis @ gram)
         return Evaluation(
             cost=float(totals[0]),
             gradient=gradient,
             gram=gram,
-            curvature=self._curvature_scale(basis.shape[1]) * gram,
+            curvature=self._curvature_scale(rank) * gram,
             squared_error=float(totals[1]),
         )
 
     def weights(self, basis: Array) -> Array:
         """Return the users' weights W, users×rank; zero for a user without ratings."""
         basis = as_argument(self, basis)
-        kernels = _kernels()
         weights = np.zeros((self.ratings.n_users, basis.shape[1]))
-        self._over_blocks(lambda users: self._run(kernels.solve_users, users, basis, weights))
+        self._sum_over_users(_kernels().solve_users, basis, (weights,), ())
         return weights
 
     def hessian_product(self, basis: Array, direction: Array) -> Array:
         """Return the derivative of the Euclidean gradient along a direction."""
         basis = as_argument(self, basis)
         direction = as_argument(self, direction, "direction")
-        kernels = _kernels()
+        rank = basis.shape[1]
         cross = direction.T @ basis
-        ridge_change = self._ridge * (cross + cross.T)
-
-        def block(users: tuple[int, int]) -> tuple[Array, Array, Array]:
-            product = np.zeros_like(basis)
-            gram = np.zeros((basis.shape[1], basis.shape[1]))
-            gram_change = np.zeros_like(gram)
-            self._run(
-                kernels.hessian_users,
-                users,
-                basis,
-                direction,
-                ridge_change,
-                product,
-                gram,
-                gram_change,
-            )
-            return product, gram, gram_change
-
-        product, gram, gram_change = _sum_in_order(self._over_blocks(block))
+        product, gram, gram_change = self._sum_over_users(
+            _kernels().hessian_users,
+            basis,
+            (direction, self._ridge * (cross + cross.T)),
+            (basis.shape, (rank, rank), (rank, rank)),
+        )
         if self._ridge:
             product += self._ridge * (direction @ gram + basis @ gram_change)
         return product
@@ -161,33 +141,40 @@ class CompletionProblem:
         cuts = np.searchsorted(ratings.starts, targets).tolist()
         return list(pairwise([0, *cuts, ratings.n_users]))
 
-    def _over_blocks(self, function: Callable[[tuple[int, int]], Any]) -> list[Any]:
-        return map_in_order(function, self._blocks, self.threads)
-
-    def _run(self, kernel: Any, users: tuple[int, int], basis: Array, *rest: Array) -> None:
+    def _sum_over_users(
+        self,
+        kernel: Callable[..., None],
+        basis: Array,
+        arguments: tuple[Array, ...],
+        sums: tuple[tuple[int, ...], ...],
+    ) -> list[Array]:
+        """Run a kernel over all blocks and add up, in order, what it sums in arrays of some shapes."""
         ratings = self.ratings
         ridge = self._ridge * (basis.T @ basis)
-        kernel(
-            *users,
-            ratings.starts,
-            ratings.items,
-            ratings.values,
-            basis,
-            self.unobserved,
-            ridge,
-            *rest,
-        )
+
+        def run(users: tuple[int, int]) -> list[Array]:
+            own_sums = [np.zeros(shape) for shape in sums]
+            kernel(
+                *users,
+                ratings.starts,
+                ratings.items,
+                ratings.values,
+                basis,
+                self.unobserved,
+                ridge,
+                *arguments,
+                *own_sums,
+            )
+            return own_sums
+
+        total, *rest = map_in_order(run, self._blocks, self.threads)
+        for part in rest:
+            for array, more in zip(total, part, strict=True):
+                array += more
+        return total
 
 
-def _sum_in_order(parts: list[tuple[Array, ...]]) -> tuple[Array, ...]:
-    total = parts[0]
-    for part in parts[1:]:
-        for array, more in zip(total, part, strict=True):
-            array += more
-    return total
-
-
-def _kernels() -> Any:
+def _kernels() -> ModuleType:
     # numba takes most of a second to import; only those who complete a table pay for it.
     from grassvine.problems import _kernels
 

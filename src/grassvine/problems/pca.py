@@ -23,7 +23,7 @@ class PCAProblem:
     def __post_init__(self) -> None:
         """Check the samples."""
         object.__setattr__(
-            self, "samples", as_matrix(self.samples, name="the samples", error=DataError)
+            self, "samples", as_matrix(self.samples, name="the sample matrix", error=DataError)
         )
 
     @property
