@@ -148,7 +148,7 @@ class CompletionProblem:
         arguments: tuple[Array, ...],
         sums: tuple[tuple[int, ...], ...],
     ) -> list[Array]:
-        """Run a kernel over all blocks and add up, in order, what it sums in arrays of some shapes."""
+        """Run a kernel over all blocks and add up, in order, the sums that it makes."""
         ratings = self.ratings
         ridge = self._ridge * (basis.T @ basis)
 
