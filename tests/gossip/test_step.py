@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.samples import N_ITEMS, PROBLEMS, ratings
+from tests.samples import N_ITEMS, PROBLEMS, ratings, samples
 
 import grassvine as gv
 from grassvine.foundations.arrays import Array
@@ -112,7 +112,8 @@ def test_a_pull_never_goes_more_than_half_way(
 
 def test_the_unit_step_of_the_curvature_is_the_linearised_one() -> None:
     point, other = points(2)
-    evaluation = gv.CompletionProblem(ratings()).evaluate(point)
+    # Where all items have the same scale; else what is divided must still be projected.
+    evaluation = gv.PCAProblem(samples()).evaluate(point)
     for step in (gv.StepSize(1.0), gv.StepSize(None)):
         method = replace(gv.precon_stochastic(5.0), step=step)
         move = gossip_step(GRASSMANN, method, point, evaluation, [other], degree=2, slot=9)

@@ -127,6 +127,24 @@ def test_parts_add_up_to_the_whole() -> None:
     np.testing.assert_allclose(total, whole.gradient, atol=1e-12)
 
 
+def test_the_scale_of_an_item_is_the_share_of_the_weights_of_its_users() -> None:
+    table = ratings()
+    basis = gv.Grassmann().random_point(N_ITEMS, 3, np.random.default_rng(0))
+    problem = gv.CompletionProblem(table, unobserved=0.1)
+    energies = np.sum(problem.weights(basis) ** 2, axis=1)[table.users_of_values()]
+    shares = np.bincount(table.items, energies, N_ITEMS) / np.sum(problem.weights(basis) ** 2)
+    spread = (1 + np.sqrt(3 / np.bincount(table.items))) ** 2
+    wanted = 0.9 * shares * spread + 0.1
+    np.testing.assert_allclose(problem.evaluate(basis).item_scales, wanted, rtol=1e-12)
+
+
+def test_an_agent_without_any_rating_only_follows_its_neighbours() -> None:
+    silent = gv.Ratings.from_arrays([0], [0], [1.0], n_users=5, n_items=N_ITEMS).take_users(1, 5)
+    evaluation = gv.CompletionProblem(silent).evaluate(np.eye(N_ITEMS)[:, :3])
+    assert evaluation.cost == 0.0 and not evaluation.gradient.any()
+    assert np.isfinite(evaluation.item_scales).all()
+
+
 def test_one_compilation_serves_every_rank() -> None:
     from grassvine.problems import _kernels
 

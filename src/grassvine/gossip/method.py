@@ -1,5 +1,6 @@
 """The options of the paper's gossip, and its four variants by name."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
@@ -15,8 +16,8 @@ class StepSize:
     """The length of a step at slot k: γ_k = a / (1 + b·k).
 
     ``StepSize()`` is the unit step, which needs no tuning with the curvature preconditioner.
-    ``a=None`` takes at each meeting the a that minimises the cost linearised there: along the
-    direction ξ the model α⟨ξ, ξK⟩ + 2ρ‖ξ‖² of the second derivative decides.
+    ``a=None`` takes at each meeting the a that minimises the cost linearised there, along the
+    direction taken: the same model of the second derivative decides that makes the unit step.
     """
 
     a: float | None = 1.0
@@ -28,9 +29,9 @@ class StepSize:
             raise PlanError("step.a is 0 and nothing would move; choose a positive number.")
         real_number("step.b", self.b, least=0.0)
 
-    def at(self, slot: int, linearised: float) -> float:
+    def at(self, slot: int, linearised: Callable[[], float]) -> float:
         """Return γ of a slot."""
-        return (linearised if self.a is None else self.a) / (1.0 + self.b * slot)
+        return (linearised() if self.a is None else self.a) / (1.0 + self.b * slot)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +47,9 @@ class Gossip:
     schedule : Schedule
         Who meets whom.
     preconditioner : {"curvature", "gram", "none"}
-        By what a direction is divided: ``"gram"`` is the paper's WᵀW + ρI, ``"curvature"`` is
-        αK + 2ρI with the scale of the data put back into K, which makes the unit step right.
+        By what a direction is divided: ``"gram"`` is the paper's WᵀW + ρI; ``"curvature"`` is
+        α·diag(s)·K + 2ρ, in which K and s, item by item, have the scale of the data, and the
+        unit step is right.
     step : StepSize
         How far to go.
     """

@@ -39,10 +39,14 @@ def evaluate_users(
     lam: float,
     ridge: Array,
     gradient: Array,
+    energies: Array,
     gram: Array,
     totals: Array,
 ) -> None:
-    """Add the sparse part of the gradient, Σ e w at each item, WᵀW, cost and squared error."""
+    """Add the sparse part of the gradient, Σ e w at each item; Σ ‖w‖² at each item; WᵀW; totals.
+
+    The totals are the cost and the squared error.
+    """
     rank = basis.shape[1]
     rows, products, factor = _scratch(first, last, starts, rank)
     fitted = np.empty(rows.shape[1])
@@ -65,8 +69,9 @@ def evaluate_users(
             errors += (fitted[k] - known[k]) ** 2
             fitted_squares += fitted[k] * fitted[k]
             fitted[k] = (1.0 - lam) * fitted[k] - known[k]
-        penalty = 0.0
+        penalty = energy = 0.0
         for a in range(rank):
+            energy += weights[a] * weights[a]
             for b in range(rank):
                 penalty += weights[a] * ridge[a, b] * weights[b]
                 own_gram[a, b] += weights[a] * weights[b]
@@ -75,6 +80,7 @@ def evaluate_users(
         for k in range(count):
             item = np.uint32(items[start + k])
             error = fitted[k]
+            energies[item] += energy
             for a in range(rank):
                 gradient[item, a] += error * weights[a]
     gram += own_gram

@@ -20,8 +20,11 @@ class Evaluation:
     gram : rank×rank array
         WᵀW of the inner solution, the paper's preconditioner. Empty (0×0) where there is none.
     curvature : rank×rank array
-        K such that the Hessian of f is at most about ξ ↦ ξK: the Gram matrix with the scale of the
-        data put back. It is what makes a step of length 1 right. Empty where it is not known.
+        K such that the Hessian of f is at most about ξ ↦ diag(s)·ξ·K: the Gram matrix with the
+        scale of the data put back. It is what makes a step of length 1 right. Empty where it is
+        not known.
+    item_scales : array, one an item
+        s: how much the data say about each item.
     squared_error : float
         The sum of squared residuals at the known values; NaN where that means nothing.
     """
@@ -30,6 +33,7 @@ class Evaluation:
     gradient: Array
     gram: Array
     curvature: Array
+    item_scales: Array
     squared_error: float = math.nan
 
 

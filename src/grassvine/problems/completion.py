@@ -78,8 +78,8 @@ class CompletionProblem:
         """Return cost, gradient and Gram matrices in one pass over the ratings."""
         basis = as_argument(self, basis)
         rank = basis.shape[1]
-        gradient, gram, totals = self._sum_over_users(
-            _kernels().evaluate_users, basis, (), (basis.shape, (rank, rank), (2,))
+        gradient, energies, gram, totals = self._sum_over_users(
+            _kernels().evaluate_users, basis, (), (basis.shape, (self.n_items,), (rank, rank), (2,))
         )
         if self._ridge:
             gradient += self._ridge * (basis @ gram)
@@ -87,7 +87,8 @@ class CompletionProblem:
             cost=float(totals[0]),
             gradient=gradient,
             gram=gram,
-            curvature=self._curvature_scale(rank) * gram,
+            curvature=gram,
+            item_scales=self._item_scales(energies, gram),
             squared_error=float(totals[1]),
         )
 
@@ -118,16 +119,25 @@ class CompletionProblem:
     def _ridge(self) -> float:
         return self.unobserved + self.tikhonov
 
-    def _curvature_scale(self, rank: int) -> float:
-        """Return what WᵀW lacks: the known share p, and how far a random sample strays from it.
+    def _item_scales(self, energies: Array, gram: Array) -> Array:
+        """Return what WᵀW lacks at each item: the share of the weights that its users hold.
 
-        With W fixed the Hessian is ξ ↦ P_Ω(ξWᵀ)W, on average ξ·p·WᵀW and at most about
-        (1 + √(r/(p n)))² times that: an item has p·n ratings for its r numbers.
+        With W fixed the Hessian at item i is H_i = Σ w_j w_jᵀ over its c_i users, taken to be
+        s_i·WᵀW with the trace that it has: s_i = Σ‖w_j‖²/tr WᵀW, which in a real table is far from
+        c_i/n, for few users hold most of the ratings and of the weights. H_i may exceed that by
+        about (1 + √(r/c_i))² in some direction. An item that nobody rated counts as rated once:
+        its row must not move by rounding.
         """
-        density = self.ratings.density
-        ratings_per_item = density * self.ratings.n_users
-        spread = (1.0 + np.sqrt(rank / ratings_per_item)) ** 2
-        return (1.0 - self.unobserved) * density * spread + self._ridge
+        counts = self._item_counts
+        total = float(np.trace(gram))
+        shares = np.where(energies > 0.0, energies / (total or 1.0), 1.0 / self.ratings.n_users)
+        spread = (1.0 + np.sqrt(len(gram) / counts)) ** 2
+        return (1.0 - self.unobserved) * shares * spread + self._ridge
+
+    @cached_property
+    def _item_counts(self) -> Array:
+        counts = np.bincount(self.ratings.items, minlength=self.n_items)
+        return np.maximum(counts, 1).astype(np.float64)
 
     @cached_property
     def _blocks(self) -> list[tuple[int, int]]:

@@ -63,7 +63,7 @@ class CustomProblem:
             curvature = as_matrix(
                 result[2], n_items=rank, rank=rank, name="the curvature", error=DataError
             )
-        return Evaluation(cost, gradient, curvature, curvature)
+        return Evaluation(cost, gradient, curvature, curvature, np.ones(self.n_items))
 
     def weights(self, basis: Array) -> Array:
         """Return no weights: the function keeps its own."""

@@ -84,6 +84,7 @@ class MultitaskProblem:
             gradient=stacked.features.T @ (residuals[:, None] * each),
             gram=fitted.T @ fitted,
             curvature=fitted.T @ (stacked.scales[:, None] * fitted),
+            item_scales=np.ones(self.n_items),
             squared_error=squared_error,
         )
 

@@ -46,6 +46,7 @@ class PCAProblem:
             gradient=-(self.samples.T @ weights),
             gram=gram,
             curvature=gram,
+            item_scales=np.ones(self.n_items),
             squared_error=self._energy - captured,
         )
 

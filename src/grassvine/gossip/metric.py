@@ -1,0 +1,76 @@
+"""The operator by which a direction is divided: ξ ↦ diag(s)·ξ·K + c·ξ."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from grassvine.foundations.arrays import Array
+from grassvine.foundations.errors import PlanError
+from grassvine.gossip.method import Gossip
+from grassvine.problems.base import Evaluation
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Metric:
+    """A symmetric positive operator on items×rank matrices.
+
+    With K = QΛQᵀ it multiplies entry (i, k) of ξQ by s_iλ_k + c: ``factors``, items×rank or, where
+    all items are alike, 1×rank.
+    """
+
+    vectors: Array
+    factors: Array
+
+    def apply(self, direction: Array) -> Array:
+        """Multiply."""
+        return ((direction @ self.vectors) * self.factors) @ self.vectors.T
+
+    def divide(self, direction: Array) -> Array:
+        """Multiply by the inverse."""
+        return ((direction @ self.vectors) / self.factors) @ self.vectors.T
+
+    def minimiser(self, slope: Array, towards: Array) -> float:
+        """Return the t that minimises t⟨slope, towards⟩ + ½t²⟨towards, M towards⟩."""
+        bend = float(np.sum(towards * self.apply(towards)))
+        return -float(np.sum(slope * towards)) / bend if bend > 0.0 else 0.0
+
+    @property
+    def least(self) -> float:
+        """The smallest factor."""
+        return float(self.factors.min())
+
+
+def curvature(evaluation: Evaluation, share: float, stiffness: float) -> Metric:
+    """Return α·diag(s)·ξ·K + 2ρn·ξ, a model of the second derivative of n meetings."""
+    matrix = _known(evaluation.curvature, "curvature")
+    return _metric(share * matrix, evaluation.item_scales, stiffness)
+
+
+def preconditioner(
+    method: Gossip, evaluation: Evaluation, share: float, stiffness: float
+) -> Metric:
+    """Return the operator that a method divides directions by."""
+    if method.preconditioner == "curvature":
+        return curvature(evaluation, share, stiffness)
+    every_item = np.ones(1)
+    if method.preconditioner == "gram":
+        return _metric(_known(evaluation.gram, "gram"), every_item, 0.5 * stiffness)
+    return _metric(np.eye(evaluation.gradient.shape[1]), every_item, 0.0)
+
+
+def _metric(matrix: Array, scales: Array, shift: float) -> Metric:
+    values, vectors = np.linalg.eigh(matrix)
+    factors = scales[:, None] * np.maximum(values, 0.0) + shift
+    if shift == 0.0:
+        # A direction without curvature, or no curvature at all: nothing may be divided by zero.
+        factors = np.maximum(factors, 1e-14 * factors.max() + np.finfo(float).tiny)
+    return Metric(vectors, factors)
+
+
+def _known(matrix: Array, what: str) -> Array:
+    if matrix.size == 0:
+        raise PlanError(
+            f"the problem states no {what}; let its function return one, or choose "
+            "preconditioner='none' with a step size StepSize(a, b)."
+        )
+    return matrix
