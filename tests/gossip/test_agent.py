@@ -11,9 +11,10 @@ METHODS = [gv.stochastic(), gv.precon_stochastic(), gv.parallel(), gv.precon_par
 
 
 def agents(method: gv.Gossip | None = None, count: int = 2) -> list[GossipAgent]:
-    plan = gv.Plan(N_ITEMS, 3, gv.path(count), method or gv.Gossip())
+    method = method or gv.Gossip()
+    plan = gv.Plan(N_ITEMS, 3, gv.path(count), method)
     parts = gv.split_users(ratings(), count)
-    return [plan.agent(i, gv.CompletionProblem(part)) for i, part in enumerate(parts)]
+    return [method.agent(plan, i, gv.CompletionProblem(part)) for i, part in enumerate(parts)]
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -117,5 +117,8 @@ def test_what_has_no_name_cannot_be_written() -> None:
     class Own(gv.Grassmann):
         pass
 
+    with pytest.raises(PlanError, match="a method of type object cannot be written"):
+        replace(PLAN, method=object()).to_toml()  # type: ignore[arg-type]
+
     with pytest.raises(PlanError, match="a geometry of type Own cannot be written"):
         replace(PLAN, geometry=Own()).to_toml()

@@ -6,6 +6,7 @@ from grassvine.gossip.history import History, Recorder
 from grassvine.gossip.message import Message, decode, encode
 from grassvine.gossip.method import (
     Gossip,
+    Method,
     StepSize,
     parallel,
     precon_parallel,
@@ -24,6 +25,7 @@ __all__ = [
     "GossipAgent",
     "History",
     "Message",
+    "Method",
     "Move",
     "Observer",
     "Plan",

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +11,12 @@ from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import MessageError
 from grassvine.geometry import Geometry
 from grassvine.gossip.message import Message, Shapes
-from grassvine.gossip.method import Gossip
 from grassvine.gossip.report import StepReport
 from grassvine.gossip.step import gossip_step
 from grassvine.problems.base import Evaluation, LocalProblem
+
+if TYPE_CHECKING:
+    from grassvine.gossip.method import Gossip
 
 State = Mapping[str, NDArray[np.generic]]
 
@@ -57,7 +59,7 @@ class GossipAgent:
         problem: LocalProblem,
         start: Array,
         degree: int,
-        method: Gossip,
+        method: "Gossip",
         geometry: Geometry,
     ):
         self._id = number

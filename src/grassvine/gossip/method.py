@@ -2,11 +2,33 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, Protocol, get_args
+
+from numpy.random import Generator
 
 from grassvine.foundations.errors import PlanError, unknown
 from grassvine.foundations.options import real_number, whole_number
+from grassvine.gossip.agent import Agent, GossipAgent
+from grassvine.network.graph import Network
 from grassvine.network.schedule import Matchings, OneEdge, Schedule
+from grassvine.network.timetable import Timetable
+from grassvine.problems.base import LocalProblem
+
+if TYPE_CHECKING:
+    from grassvine.gossip.plan import Plan
+
+
+class Method(Protocol):
+    """A way to learn together: it says who meets when and makes the agents."""
+
+    def timetable(self, network: Network, rng: Generator) -> Timetable:
+        """Draw who meets whom at every slot."""
+        ...
+
+    def agent(self, plan: "Plan", number: int, problem: LocalProblem) -> Agent:
+        """Make the agent that holds a problem."""
+        ...
+
 
 Preconditioner = Literal["none", "gram", "curvature"]
 
@@ -72,6 +94,15 @@ class Gossip:
                 "the unit step needs a preconditioner; without one choose StepSize(a, b) or the "
                 "automatic StepSize(None, b)."
             )
+
+    def timetable(self, network: Network, rng: Generator) -> Timetable:
+        """Draw who meets whom at every slot."""
+        return self.schedule.draw(network, self.n_slots, rng)
+
+    def agent(self, plan: "Plan", number: int, problem: LocalProblem) -> GossipAgent:
+        """Make the agent that holds a problem."""
+        start, degree = plan.start(number), plan.network.degree(number)
+        return GossipAgent(number, problem, start, degree, self, plan.geometry)
 
 
 def stochastic(rho: float = 1e3, n_slots: int = 1000, step: StepSize | None = None) -> Gossip:

@@ -1,13 +1,16 @@
 """The operator by which a direction is divided: ξ ↦ diag(s)·ξ·K + c·ξ."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import PlanError
-from grassvine.gossip.method import Gossip
 from grassvine.problems.base import Evaluation
+
+if TYPE_CHECKING:
+    from grassvine.gossip.method import Gossip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +50,7 @@ def curvature(evaluation: Evaluation, share: float, stiffness: float) -> Metric:
 
 
 def preconditioner(
-    method: Gossip, evaluation: Evaluation, share: float, stiffness: float
+    method: "Gossip", evaluation: Evaluation, share: float, stiffness: float
 ) -> Metric:
     """Return the operator that a method divides directions by."""
     if method.preconditioner == "curvature":

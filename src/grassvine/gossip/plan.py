@@ -10,8 +10,8 @@ from grassvine.foundations.options import rank_within, whole_number
 from grassvine.foundations.seeds import stream
 from grassvine.geometry import Geometry, Grassmann
 from grassvine.gossip import plan_file
-from grassvine.gossip.agent import GossipAgent
-from grassvine.gossip.method import Gossip
+from grassvine.gossip.agent import Agent
+from grassvine.gossip.method import Gossip, Method
 from grassvine.network.graph import Network
 from grassvine.network.timetable import Timetable
 from grassvine.problems.base import LocalProblem
@@ -27,7 +27,7 @@ class Plan:
         The size of a basis.
     network : Network
         Who may meet whom.
-    method : Gossip
+    method : Method
         How agents move.
     geometry : Geometry
         Where they move.
@@ -38,7 +38,7 @@ class Plan:
     n_items: int
     rank: int
     network: Network
-    method: Gossip = field(default_factory=Gossip)
+    method: Method = field(default_factory=Gossip)
     geometry: Geometry = field(default_factory=Grassmann)
     seed: int = 0
 
@@ -56,29 +56,21 @@ class Plan:
     @cached_property
     def timetable(self) -> Timetable:
         """Who meets whom at every slot."""
-        rng = stream(self.seed, "timetable")
-        return self.method.schedule.draw(self.network, self.method.n_slots, rng)
+        return self.method.timetable(self.network, stream(self.seed, "timetable"))
 
     def start(self, agent: int) -> Array:
         """Return the random starting point of an agent."""
         rng = stream(self.seed, "start", agent)
         return self.geometry.random_point(self.n_items, self.rank, rng)
 
-    def agent(self, number: int, problem: LocalProblem) -> GossipAgent:
+    def agent(self, number: int, problem: LocalProblem) -> Agent:
         """Return the agent that holds a problem."""
         if problem.n_items != self.n_items:
             raise PlanError(
                 f"the problem of agent {number} has {problem.n_items} items and the plan "
                 f"{self.n_items}; all agents share one list of items."
             )
-        return GossipAgent(
-            number,
-            problem,
-            self.start(number),
-            self.network.degree(number),
-            self.method,
-            self.geometry,
-        )
+        return self.method.agent(self, number, problem)
 
     def fingerprint(self) -> str:
         """Return a name for exactly this plan.

@@ -26,6 +26,11 @@ Record = TypeVar("Record")
 def write(plan: "Plan") -> str:
     """Return a plan as TOML."""
     method = plan.method
+    if not isinstance(method, Gossip):
+        raise PlanError(
+            f"a method of type {type(method).__name__} cannot be written; only gossip has a name "
+            "that others know."
+        )
     step = {name: value for name, value in _items(method.step).items() if value is not None}
     document = {
         "format": FORMAT,

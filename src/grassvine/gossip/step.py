@@ -13,14 +13,17 @@ whole objective on any graph; on a path it is the paper's {1, ½, …, ½, 1}.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from grassvine.foundations.arrays import Array
 from grassvine.geometry import Geometry
-from grassvine.gossip.method import Gossip
 from grassvine.gossip.metric import curvature, preconditioner
 from grassvine.problems.base import Evaluation
+
+if TYPE_CHECKING:
+    from grassvine.gossip.method import Gossip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +38,7 @@ class Move:
 
 def gossip_step(
     geometry: Geometry,
-    method: Gossip,
+    method: "Gossip",
     point: Array,
     evaluation: Evaluation,
     neighbours: Sequence[Array],
