@@ -127,15 +127,38 @@ def test_parts_add_up_to_the_whole() -> None:
     np.testing.assert_allclose(total, whole.gradient, atol=1e-12)
 
 
-def test_the_scale_of_an_item_is_the_share_of_the_weights_of_its_users() -> None:
-    table = ratings()
+@pytest.mark.parametrize(("lam", "mu"), [(0.0, 0.0), (0.1, 0.0), (0.1, 2.0)])
+def test_the_scale_of_an_item_is_the_share_of_the_energy_of_its_users(
+    lam: float, mu: float
+) -> None:
+    table = scarce_ratings()
+    _, known = dense(table)
+    problem = gv.CompletionProblem(table, unobserved=lam, tikhonov=mu)
     basis = gv.Grassmann().random_point(N_ITEMS, 3, np.random.default_rng(0))
-    problem = gv.CompletionProblem(table, unobserved=0.1)
-    energies = np.sum(problem.weights(basis) ** 2, axis=1)[table.users_of_values()]
-    shares = np.bincount(table.items, energies, N_ITEMS) / np.sum(problem.weights(basis) ** 2)
-    spread = (1 + np.sqrt(3 / np.bincount(table.items))) ** 2
-    wanted = 0.9 * shares * spread + 0.1
-    np.testing.assert_allclose(problem.evaluate(basis).item_scales, wanted, rtol=1e-12)
+    seen = np.sum(np.where(known, problem.weights(basis) @ basis.T, 0.0) ** 2, axis=1)
+    traces = known @ np.sum(basis**2, axis=1)
+    energies = np.divide(3 * seen, traces, out=np.zeros_like(seen), where=traces > 0)
+    shares = known.T @ energies / energies.sum()
+    shares[0] = 1 / table.n_users  # nobody rated item 0
+    counts = np.maximum(known.sum(axis=0), 1)
+    wanted = (1 - lam) * shares * (1 + np.sqrt(3 / counts)) ** 2 + lam + mu
+    np.testing.assert_allclose(problem.evaluate(basis).item_scales, wanted, rtol=1e-10)
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.05, 0.3])
+def test_the_curvature_bounds_the_hessian_with_weights_held_fixed(lam: float) -> None:
+    """diag(s)·ξ·K against Σ w_j w_jᵀ at each item, for a table with users of unequal counts."""
+    table = gv.low_rank_ratings(60, 500, 3, oversampling=6.0, noise=0.1, seed=2).ratings
+    problem = gv.CompletionProblem(table, unobserved=lam)
+    basis = gv.descend(problem, gv.Plan(60, 3, gv.path(2)).start(0), 50)
+    weights, evaluation = problem.weights(basis), problem.evaluate(basis)
+    _, known = dense(table)
+    for item in range(60):
+        mine = weights[known[:, item]]
+        block = (1 - lam) * mine.T @ mine + lam * evaluation.gram
+        bound = evaluation.item_scales[item] * evaluation.curvature
+        # A step of length 1 is stable while the block is below twice the bound.
+        assert np.linalg.eigvals(np.linalg.solve(bound, block)).real.max() < 2.0
 
 
 def test_an_agent_without_any_rating_only_follows_its_neighbours() -> None:

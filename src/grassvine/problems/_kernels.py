@@ -43,9 +43,11 @@ def evaluate_users(
     gram: Array,
     totals: Array,
 ) -> None:
-    """Add the sparse part of the gradient, Σ e w at each item; Σ ‖w‖² at each item; WᵀW; totals.
+    """Add the sparse part of the gradient, Σ e w at each item, and WᵀW.
 
-    The totals are the cost and the squared error.
+    Also the energies of the users at each item, and in ``totals`` cost, squared error and energy.
+    The energy of a user, r·Σt²/tr A, is ‖w‖² as seen through the ratings: where A is nearly
+    singular, weights may be huge without being seen.
     """
     rank = basis.shape[1]
     rows, products, factor = _scratch(first, last, starts, rank)
@@ -53,7 +55,7 @@ def evaluate_users(
     weights = np.empty(rank)
     # Small sums of two threads may share a cache line: they are kept apart until the end.
     own_gram = np.zeros((rank, rank))
-    cost = squared_error = 0.0
+    cost = squared_error = total_energy = 0.0
     for user in range(first, last):
         start, count = starts[user], starts[user + 1] - starts[user]
         if count == 0:
@@ -69,14 +71,18 @@ def evaluate_users(
             errors += (fitted[k] - known[k]) ** 2
             fitted_squares += fitted[k] * fitted[k]
             fitted[k] = (1.0 - lam) * fitted[k] - known[k]
-        penalty = energy = 0.0
+        penalty = 0.0
         for a in range(rank):
-            energy += weights[a] * weights[a]
             for b in range(rank):
                 penalty += weights[a] * ridge[a, b] * weights[b]
                 own_gram[a, b] += weights[a] * weights[b]
         cost += 0.5 * errors + 0.5 * (penalty - lam * fitted_squares)
         squared_error += errors
+        trace = 0.0
+        for a in range(rank):
+            trace += products[a, a]
+        energy = rank * fitted_squares / trace if trace > 0.0 else 0.0
+        total_energy += energy
         for k in range(count):
             item = np.uint32(items[start + k])
             error = fitted[k]
@@ -86,6 +92,7 @@ def evaluate_users(
     gram += own_gram
     totals[0] += cost
     totals[1] += squared_error
+    totals[2] += total_energy
 
 
 @_compiled

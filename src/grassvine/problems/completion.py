@@ -79,7 +79,7 @@ class CompletionProblem:
         basis = as_argument(self, basis)
         rank = basis.shape[1]
         gradient, energies, gram, totals = self._sum_over_users(
-            _kernels().evaluate_users, basis, (), (basis.shape, (self.n_items,), (rank, rank), (2,))
+            _kernels().evaluate_users, basis, (), (basis.shape, (self.n_items,), (rank, rank), (3,))
         )
         if self._ridge:
             gradient += self._ridge * (basis @ gram)
@@ -88,7 +88,7 @@ class CompletionProblem:
             gradient=gradient,
             gram=gram,
             curvature=gram,
-            item_scales=self._item_scales(energies, gram),
+            item_scales=self._item_scales(rank, energies, float(totals[2])),
             squared_error=float(totals[1]),
         )
 
@@ -119,19 +119,17 @@ class CompletionProblem:
     def _ridge(self) -> float:
         return self.unobserved + self.tikhonov
 
-    def _item_scales(self, energies: Array, gram: Array) -> Array:
-        """Return what WᵀW lacks at each item: the share of the weights that its users hold.
+    def _item_scales(self, rank: int, energies: Array, total: float) -> Array:
+        """Return what WᵀW lacks at each item: the share of it that the item's users hold.
 
-        With W fixed the Hessian at item i is H_i = Σ w_j w_jᵀ over its c_i users, taken to be
-        s_i·WᵀW with the trace that it has: s_i = Σ‖w_j‖²/tr WᵀW, which in a real table is far from
-        c_i/n, for few users hold most of the ratings and of the weights. H_i may exceed that by
-        about (1 + √(r/c_i))² in some direction. An item that nobody rated counts as rated once:
-        its row must not move by rounding.
+        With W fixed the Hessian at item i is Σ w_j w_jᵀ over its c_i users. That is about s_i·WᵀW,
+        with s_i their share of the energy of all users, and in some direction more by
+        (1 + √(r/c_i))². An item that nobody rated counts as rated once: its row must not move by
+        rounding.
         """
-        counts = self._item_counts
-        total = float(np.trace(gram))
-        shares = np.where(energies > 0.0, energies / (total or 1.0), 1.0 / self.ratings.n_users)
-        spread = (1.0 + np.sqrt(len(gram) / counts)) ** 2
+        rated = energies > 0.0
+        shares = np.where(rated, energies / (total or 1.0), 1.0 / self.ratings.n_users)
+        spread = (1.0 + np.sqrt(rank / self._item_counts)) ** 2
         return (1.0 - self.unobserved) * shares * spread + self._ridge
 
     @cached_property
