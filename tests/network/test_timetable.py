@@ -1,5 +1,6 @@
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -117,3 +118,13 @@ def test_a_delivery_names_agents_that_are_there() -> None:
 def test_a_delivery_happens_once_a_slot() -> None:
     with pytest.raises(NetworkError, match="a slot repeats a delivery; list each sender"):
         Timetable.from_deliveries(2, [[(0, 1), (0, 1)]])
+
+
+@given(tables.filter(bool), st.data())
+def test_rearranged_slots_are_those_asked_for(slots: Slots, data: st.DataObject) -> None:
+    table = Timetable.from_deliveries(N_AGENTS, slots)
+    order = data.draw(st.lists(st.integers(0, len(slots) - 1), max_size=9))
+    again = table.rearranged(np.array(order, dtype=np.int64))
+    assert [again.deliveries(k) for k in range(again.n_slots)] == [
+        table.deliveries(slot) for slot in order
+    ]

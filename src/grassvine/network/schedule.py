@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
 from numpy.random import Generator
 
 from grassvine.foundations.options import whole_number
@@ -47,7 +48,8 @@ class AllEdges:
     def draw(self, network: Network, n_slots: int, rng: Generator) -> Timetable:
         """Repeat all links in every slot."""
         _check_slots(n_slots)
-        return Timetable.from_meetings(network.n_agents, [network.edges] * n_slots)
+        links = Timetable.from_meetings(network.n_agents, [network.edges])
+        return links.rearranged(np.zeros(n_slots, dtype=np.int64))
 
 
 def edge_colouring(network: Network) -> list[list[Edge]]:
@@ -72,8 +74,8 @@ def edge_colouring(network: Network) -> list[list[Edge]]:
 def _pick(network: Network, choices: list[list[Edge]], n_slots: int, rng: Generator) -> Timetable:
     _check_slots(n_slots)
     choices = choices or [[]]  # a lone agent has no link: its slots are empty
-    picks = rng.integers(len(choices), size=n_slots)
-    return Timetable.from_meetings(network.n_agents, [choices[pick] for pick in picks])
+    each_once = Timetable.from_meetings(network.n_agents, choices)
+    return each_once.rearranged(rng.integers(len(choices), size=n_slots))
 
 
 def _check_slots(n_slots: int) -> None:

@@ -59,6 +59,14 @@ class Timetable:
         for slot, group in groupby(pairs, key=lambda pair: pair[0]):
             yield slot, tuple(sender for _, sender in group)
 
+    def rearranged(self, slots: NDArray[np.int64]) -> "Timetable":
+        """The timetable whose slots are those of this one in the given order, some repeated."""
+        lengths = np.diff(self.offsets)[slots]
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        # The k-th delivery of a new slot is the k-th of the old one.
+        places = np.arange(offsets[-1]) + np.repeat(self.offsets[slots] - offsets[:-1], lengths)
+        return Timetable(self.n_agents, offsets, self.senders[places], self.receivers[places])
+
     def digest(self) -> str:
         """A name for exactly this table: the same bytes at every peer give the same name."""
         sha = hashlib.sha256(f"grassvine timetable 1 {self.n_agents} {self.n_slots}".encode())
