@@ -1,0 +1,17 @@
+"""Rivals to measure against."""
+
+from grassvine.baselines.pymanopt_bridge import from_pymanopt, to_pymanopt
+from grassvine.baselines.rtrmc import rtrmc
+from grassvine.baselines.spectral import spectral_start
+from grassvine.baselines.trust_region import BatchResult, Iteration, LocalModel, trust_region
+
+__all__ = [
+    "BatchResult",
+    "Iteration",
+    "LocalModel",
+    "from_pymanopt",
+    "rtrmc",
+    "spectral_start",
+    "to_pymanopt",
+    "trust_region",
+]

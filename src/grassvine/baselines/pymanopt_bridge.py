@@ -1,0 +1,34 @@
+"""A bridge both ways to Pymanopt: its optimisers for our problems, its problems for our agents."""
+
+from typing import Any
+
+from grassvine.foundations.arrays import Array
+from grassvine.foundations.extras import load_extra
+from grassvine.foundations.options import rank_within
+from grassvine.problems import CustomProblem, LocalProblem, TwiceDifferentiable
+
+
+def to_pymanopt(problem: LocalProblem, rank: int) -> Any:
+    """Return one of our problems as a ``pymanopt.Problem`` on the Grassmann manifold."""
+    pymanopt = load_extra("pymanopt", "the bridge to Pymanopt", "bench")
+    manifolds = load_extra("pymanopt.manifolds", "the bridge to Pymanopt", "bench")
+    rank_within(rank, problem.n_items)
+    manifold = manifolds.Grassmann(problem.n_items, rank)
+    plain = pymanopt.function.numpy(manifold)
+    derivatives = {"euclidean_gradient": plain(lambda basis: problem.evaluate(basis).gradient)}
+    if isinstance(problem, TwiceDifferentiable):
+        derivatives["euclidean_hessian"] = plain(problem.hessian_product)
+    cost = plain(lambda basis: problem.evaluate(basis).cost)
+    return pymanopt.Problem(manifold, cost, **derivatives)
+
+
+def from_pymanopt(problem: Any, n_items: int) -> CustomProblem:
+    """Return a ``pymanopt.Problem`` on the Grassmann manifold of ``n_items`` as one of ours.
+
+    It states no curvature: choose a step size, as with any function of one's own.
+    """
+
+    def function(basis: Array) -> tuple[float, Array]:
+        return problem.cost(basis), problem.euclidean_gradient(basis)
+
+    return CustomProblem(n_items, function)

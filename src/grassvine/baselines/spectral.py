@@ -1,0 +1,28 @@
+"""A start from the data: the dominant subspace of the table with zeros at the unknown entries."""
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.linalg import svds
+
+from grassvine.data import Ratings
+from grassvine.foundations.arrays import Array
+from grassvine.foundations.errors import DataError
+from grassvine.foundations.options import whole_number
+from grassvine.foundations.seeds import stream
+
+
+def spectral_start(ratings: Ratings, rank: int, seed: int = 0) -> Array:
+    """Return an orthonormal basis of the ``rank`` leading left singular vectors of P_Ω(Y).
+
+    It is where RTRMC starts; it needs all data in one place.
+    """
+    smaller = min(ratings.n_items, ratings.n_users)
+    why = f"the table has {ratings.n_items} items and {ratings.n_users} users"
+    whole_number("rank", rank, least=1, most=smaller - 1, why=why, error=DataError)
+    shape = (ratings.n_users, ratings.n_items)
+    table = csr_array((ratings.values, ratings.items, ratings.starts), shape=shape)
+    # ARPACK draws its first vector from a generator of its own unless it is given one.
+    first = stream(seed, "start", "spectral").standard_normal(smaller)
+    leading = svds(table, k=rank, v0=first, return_singular_vectors="vh")[2]
+    # A table of lower rank has directions without any data: QR fills them up.
+    return np.ascontiguousarray(np.linalg.qr(leading.T)[0])

@@ -1,0 +1,85 @@
+from itertools import pairwise
+
+import numpy as np
+import pymanopt.optimizers
+import pytest
+from tests.real_data import movielens_100k
+from tests.samples import N_ITEMS, own_function, samples, tasks
+
+import grassvine as gv
+from grassvine.baselines import rtrmc, spectral_start, to_pymanopt
+from grassvine.foundations.errors import BasisError, DataError
+
+GRASSMANN = gv.Grassmann()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_it_recovers_a_table_in_ten_iterations(seed: int) -> None:
+    """500×2000, rank 5, oversampling 6, no noise: the authors' code takes 6 to RMSE 3.8e-13."""
+    data = gv.low_rank_ratings(500, 2000, 5, oversampling=6.0, noise=0.0, seed=seed)
+    problem = gv.CompletionProblem(data.ratings)
+    result = rtrmc(problem, spectral_start(data.ratings, 5), gradient_tolerance=1e-12)
+    rmse = np.sqrt(problem.evaluate(result.basis).squared_error / problem.n_values)
+    assert len(result.iterations) <= 10
+    assert rmse <= 1e-11
+    assert GRASSMANN.distance(result.basis, data.subspace) < 1e-11
+
+
+def test_it_recovers_a_table_from_a_random_start_too() -> None:
+    data = gv.low_rank_ratings(500, 2000, 5, oversampling=6.0, noise=0.0, seed=0)
+    start = gv.Plan(500, 5, gv.path(2)).start(0)
+    result = rtrmc(gv.CompletionProblem(data.ratings), start, gradient_tolerance=1e-12)
+    assert GRASSMANN.distance(result.basis, data.subspace) < 1e-11
+
+
+def test_costs_never_rise_and_the_end_is_stationary_on_a_real_table() -> None:
+    table = movielens_100k()
+    problem = gv.CompletionProblem(table, unobserved=0.1)
+    result = rtrmc(problem, spectral_start(table, 5))
+    costs = [iteration.cost for iteration in result.iterations] + [result.cost]
+    # The last steps may not be told from rounding.
+    assert all(later <= before * (1 + 1e-12) for before, later in pairwise(costs))
+    assert "the gradient fell to 1e-08" in result.stopped_because
+    gradient = GRASSMANN.project(result.basis, problem.evaluate(result.basis).gradient)
+    assert np.linalg.norm(gradient) <= 1e-8 * result.iterations[0].gradient_norm
+
+
+def test_it_ends_where_pymanopt_s_trust_region_ends() -> None:
+    table = gv.low_rank_ratings(40, 200, 3, oversampling=3.0, noise=0.3, seed=5).ratings
+    problem = gv.CompletionProblem(table, unobserved=0.05)
+    start = spectral_start(table, 3)
+    theirs = pymanopt.optimizers.TrustRegions(verbosity=0, min_gradient_norm=1e-9).run(
+        to_pymanopt(problem, 3), initial_point=start
+    )
+    ours = rtrmc(problem, start, gradient_tolerance=1e-11)
+    # Both stop at a gradient of 1e-9 or less: the cost is then the same to its square.
+    assert ours.cost <= theirs.cost * (1 + 1e-12)
+    assert GRASSMANN.distance(ours.basis, theirs.point) < 1e-6
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [gv.MultitaskProblem(tasks(), ridge=0.5), gv.PCAProblem(samples())],
+    ids=["multitask", "pca"],
+)
+def test_it_solves_any_problem_with_hessian_products(
+    problem: gv.MultitaskProblem | gv.PCAProblem,
+) -> None:
+    start = GRASSMANN.random_point(N_ITEMS, 2, np.random.default_rng(0))
+    result = rtrmc(problem, start, gradient_tolerance=1e-9)
+    assert "the gradient fell" in result.stopped_because
+    assert result.cost < problem.evaluate(start).cost
+
+
+def test_it_says_when_its_iterations_were_too_few() -> None:
+    start = GRASSMANN.random_point(N_ITEMS, 2, np.random.default_rng(0))
+    result = rtrmc(gv.PCAProblem(samples()), start, max_outer=2)
+    assert result.stopped_because == "2 iterations were done"
+    assert len(result.iterations) == 2
+
+
+def test_bad_input_is_refused() -> None:
+    with pytest.raises(DataError, match="CustomProblem has no hessian_product, which a trust"):
+        rtrmc(gv.CustomProblem(N_ITEMS, own_function), np.eye(N_ITEMS)[:, :2])
+    with pytest.raises(BasisError, match="start has shape 3×3, not 20×rank"):
+        rtrmc(gv.PCAProblem(samples()), np.eye(3))
