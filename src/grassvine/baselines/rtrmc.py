@@ -1,8 +1,8 @@
 """RTRMC (Boumal & Absil): one owner of all data, second order.
 
 N. Boumal, P.-A. Absil: RTRMC, a Riemannian trust-region method for low-rank matrix completion
-(2011). Written from the paper: the trust region of ``trust_region.py`` on the Grassmann manifold with the
-exact Hessian of the problem, preconditioned by the curvature of its items.
+(2011). Written from the paper: the trust region of ``trust_region.py`` on the Grassmann manifold
+with the exact Hessian of the problem, preconditioned by the curvature of its items.
 """
 
 from grassvine.baselines.trust_region import BatchResult, LocalModel, trust_region

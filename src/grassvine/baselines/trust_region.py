@@ -2,8 +2,8 @@ r"""Riemannian trust region with truncated conjugate gradients: the method insid
 
 At U the model m(ξ) = f + ⟨g, ξ⟩ + ½⟨ξ, Hess f[ξ]⟩ is minimised over tangents of length at most Δ by
 preconditioned conjugate gradients that stop at negative curvature, at the boundary, or when
-‖residual‖ ≤ ‖r₀‖·min(‖r₀‖^θ, κ) with θ = 1 and κ = 0.03, which converges quadratically. Δ shrinks where
-the model errs and grows where it does not.
+‖residual‖ ≤ ‖r₀‖·min(‖r₀‖^θ, κ) with θ = 1 and κ = 0.03, which converges quadratically. Δ shrinks
+where the model errs and grows where it does not.
 """
 
 from collections.abc import Callable
