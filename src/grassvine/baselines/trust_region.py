@@ -81,7 +81,7 @@ def trust_region(
         candidate = model_at(there)
         gained = model.cost - candidate.cost
         # Near the end both are rounding; a little of it on each side keeps their ratio near one.
-        rounding = 1e3 * np.finfo(float).eps * max(1.0, abs(model.cost))
+        rounding = 1e3 * float(np.finfo(float).eps) * max(1.0, abs(model.cost))
         ratio = (gained + rounding) / (promised + rounding)
         accepted = ratio > 0.1
         iterations.append(Iteration(model.cost, norm, radius, inner, accepted))
