@@ -49,6 +49,7 @@ def test_it_tells_its_version() -> None:
         (["demo", "--seed", "-1"], 3, "grassvine: seed is -1; choose a number at least 0"),
         (["demo", "--sed", "1"], 2, "No such option: --sed"),
         (["dem"], 2, "No such command 'dem'"),
+        (["demo", "--out", "/dev/null/x"], 7, "grassvine: /dev/null/x cannot be written to (Not a"),
     ],
 )
 def test_a_wrong_option_is_a_sentence_not_a_traceback(

@@ -36,7 +36,7 @@ def test_each_agent_completes_its_own_images(comparison: Comparison) -> None:
 
 
 def test_the_picture_is_written_whole(comparison: Comparison, tmp_path: Path) -> None:
-    path = draw(comparison, tmp_path / "deep" / "digits.png")
+    path = draw(comparison, tmp_path / "digits.png")
     assert path.read_bytes().startswith(b"\x89PNG")
     assert [file.name for file in path.parent.iterdir()] == ["digits.png"]
 

@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from grassvine.foundations.files import write_whole
+from grassvine.foundations.errors import OutputError
+from grassvine.foundations.files import make_folder, write_whole
 
 
 def refuse(descriptor: int) -> None:
@@ -50,3 +51,15 @@ def test_a_failed_move_leaves_no_partial_file(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="directory"):
         write_whole(place, b"new")
     assert list(tmp_path.iterdir()) == [place]
+
+
+def test_a_folder_is_made_with_those_above_it_and_left_empty(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "one" / "two")
+    assert folder.is_dir() and not list(folder.iterdir())
+    assert make_folder(folder) == folder
+
+
+def test_a_place_where_no_folder_can_be_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(OutputError, match=r"cannot be written to \(.*\); choose another folder"):
+        make_folder(tmp_path / "file" / "folder")

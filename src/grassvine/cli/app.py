@@ -9,7 +9,10 @@ from typing import Annotated
 import typer
 
 import grassvine
-from grassvine.foundations.errors import GrassvineError, MissingExtra
+from grassvine.foundations.errors import AgentError, GrassvineError, MissingExtra, OutputError
+
+# 0 done, 2 wrong usage (typer), 3 wrong data or options; 130 interrupted.
+EXIT_CODES: dict[type[GrassvineError], int] = {AgentError: 1, MissingExtra: 2, OutputError: 7}
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 
@@ -43,13 +46,15 @@ def demo(
     from grassvine.cli.show import demo_object, demo_table
     from grassvine.demo import compare, draw, masked_digits
     from grassvine.demo.comparison import N_SLOTS
+    from grassvine.foundations.files import make_folder
     from grassvine.report.progress import ProgressBar
 
+    folder = make_folder(out)
     began = time.perf_counter()
     with ProgressBar(N_SLOTS, "gossip") as bar:
         comparison = compare(masked_digits(missing, seed), agents, seed, observers=[bar])
     try:
-        picture = draw(comparison, out / "digits.png")
+        picture = draw(comparison, folder / "digits.png")
     except MissingExtra as absent:
         picture = None
         typer.echo(str(absent), err=True)
@@ -66,4 +71,4 @@ def main() -> None:
         app()
     except GrassvineError as error:
         typer.echo(f"grassvine: {error}", err=True)
-        sys.exit(3)
+        sys.exit(EXIT_CODES.get(type(error), 3))

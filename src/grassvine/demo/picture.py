@@ -41,5 +41,4 @@ def draw(comparison: Comparison, path: Path) -> Path:
         figure.text(middle, 0.935, f"agent {agent}", ha="center", fontsize=10)
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", bbox_inches="tight", pad_inches=0.08)
-    path.parent.mkdir(parents=True, exist_ok=True)
     return write_whole(path, buffer.getvalue())

@@ -9,6 +9,7 @@
     │   ├── NetworkError             agents and links
     │   ├── PlanError                options of a run
     │   └── MessageError             bytes or arrays from a neighbour
+    ├── OutputError (OSError)        a file or folder cannot be written
     ├── AgentError (RuntimeError)    an agent failed in the middle of a run
     ├── CheckFailed (AssertionError) a shipped check found a law broken
     └── MissingExtra (ImportError)   an optional part is not installed
@@ -48,6 +49,10 @@ class PlanError(InputError):
 
 class MessageError(InputError):
     """What a neighbour sent cannot be used."""
+
+
+class OutputError(GrassvineError, OSError):
+    """A file or folder cannot be written."""
 
 
 class AgentError(GrassvineError, RuntimeError):

@@ -1,8 +1,24 @@
 """Files are written whole or not at all."""
 
 import os
+import tempfile
 import uuid
 from pathlib import Path
+
+from grassvine.foundations.errors import OutputError
+
+
+def make_folder(path: str | os.PathLike[str]) -> Path:
+    """Make a folder that files can be written to; best before the work whose result goes there."""
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError as cause:
+        raise OutputError(
+            f"{folder} cannot be written to ({cause.strerror}); choose another folder."
+        ) from None
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes) -> Path:
