@@ -7,7 +7,7 @@ from safetensors.numpy import save_file
 from tests.samples import N_ITEMS, ratings
 
 import grassvine as gv
-from grassvine.foundations.errors import DataError
+from grassvine.foundations.errors import DataError, OutputError
 from grassvine.gossip import StepReport
 
 
@@ -65,6 +65,13 @@ def test_a_file_that_is_no_history_is_refused(result: gv.Run, tmp_path: Path) ->
     save_file({"basis": np.zeros(3)}, path)
     with pytest.raises(DataError, match="a safetensors file but not a 'grassvine history 1'"):
         gv.History.load(path)
+
+
+def test_a_missing_file_or_folder_is_named(result: gv.Run, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"there is no file .*nothing; give one that History.save"):
+        gv.History.load(tmp_path / "nothing")
+    with pytest.raises(OutputError, match=r"cannot be written .* Choose another place"):
+        result.history.save(tmp_path / "no folder" / "history")
 
 
 @pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])

@@ -36,7 +36,6 @@ def test_the_deliveries_of_a_slot_are_those_given(slots: Slots) -> None:
 def test_all_views_of_a_slot_tell_the_same(slots: Slots) -> None:
     table = Timetable.from_deliveries(N_AGENTS, slots)
     for slot, pairs in enumerate(slots):
-        assert table.senders_at(slot) == sorted({sender for sender, _ in pairs})
         assert table.meetings(slot) == sorted({(min(pair), max(pair)) for pair in pairs})
         delivered = [(s, receiver) for receiver, senders in table.inboxes(slot) for s in senders]
         assert delivered == table.deliveries(slot)
@@ -74,7 +73,7 @@ def test_who_meets_whom_at_slot_731_is_answered() -> None:
     assert list(meetings_731().meetings_of(2)) == [(731, (1,))]
 
 
-@pytest.mark.parametrize("view", ["deliveries", "senders_at", "inboxes", "meetings"])
+@pytest.mark.parametrize("view", ["deliveries", "inboxes", "meetings"])
 @pytest.mark.parametrize("slot", [-1, 3, 731])
 def test_a_slot_outside_the_timetable_is_refused(view: str, slot: int) -> None:
     table: Any = Timetable.from_meetings(4, SLOTS)

@@ -35,13 +35,7 @@ def check_gradient(
             cost = problem.evaluate(geometry.exp(point, step * tangent)).cost
             return abs(cost - here.cost - step * rise), abs(cost) + abs(here.cost)
 
-        slope = taylor_slope(error)
-    require(
-        abs(slope - 2.0) <= TOLERANCE,
-        "the gradient is the derivative of the cost",
-        f"the Taylor slope is {slope:.3f}, not 2 ± {TOLERANCE}",
-    )
-    return slope
+        return _require_slope(error, "the gradient is the derivative of the cost")
 
 
 def check_hessian(
@@ -69,12 +63,13 @@ def check_hessian(
             size = float(np.linalg.norm(carried) + np.linalg.norm(here))
             return float(np.linalg.norm(carried - gradient - step * change)), size
 
-        slope = taylor_slope(error)
-    require(
-        abs(slope - 2.0) <= TOLERANCE,
-        "the Hessian product is the derivative of the gradient",
-        f"the Taylor slope is {slope:.3f}, not 2 ± {TOLERANCE}",
-    )
+        return _require_slope(error, "the Hessian product is the derivative of the gradient")
+
+
+def _require_slope(error: Callable[[float], tuple[float, float]], law: str) -> float:
+    slope = taylor_slope(error)
+    evidence = f"the Taylor slope is {slope:.3f}, not 2 ± {TOLERANCE}"
+    require(abs(slope - 2.0) <= TOLERANCE, law, evidence)
     return slope
 
 

@@ -10,7 +10,8 @@ from grassvine.engines.local import LocalEngine
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.foundations.errors import PlanError
-from grassvine.gossip.history import History, Recorder, together
+from grassvine.gossip.history import History, Recorder
+from grassvine.gossip.observers import together
 from grassvine.gossip.plan import Plan
 from grassvine.gossip.report import Observer
 from grassvine.problems.base import LocalProblem

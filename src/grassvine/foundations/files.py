@@ -31,6 +31,11 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> Path:
             file.flush()
             os.fsync(file.fileno())
         partial.replace(target)
+    except OSError as cause:
+        raise OutputError(
+            f"{target} cannot be written ({cause.strerror or cause}); what was there before is "
+            "untouched. Choose another place, or make room."
+        ) from None
     finally:
         partial.unlink(missing_ok=True)
     return target

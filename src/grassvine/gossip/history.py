@@ -1,7 +1,7 @@
 """The history of a run: one row per update of an agent and one for each agent's final state."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -66,6 +66,10 @@ class History:
             with safe_open(path, framework="numpy") as file:
                 metadata = file.metadata() or {}
                 columns = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        except FileNotFoundError:
+            raise DataError(
+                f"there is no file {os.fspath(path)}; give one that History.save wrote."
+            ) from None
         except SafetensorError as cause:
             raise DataError(
                 f"{os.fspath(path)} is not a history ({cause}); it is truncated, altered or of "
@@ -97,13 +101,3 @@ class Recorder:
                 for name, kind in _KINDS.items()
             }
         )
-
-
-def together(*observers: Callable[[StepReport], str | None]) -> Callable[[StepReport], str | None]:
-    """Return one observer that tells all; the first reason to stop counts."""
-
-    def observe(report: StepReport) -> str | None:
-        reasons = [observer(report) for observer in observers]
-        return next((reason for reason in reasons if reason), None)
-
-    return observe

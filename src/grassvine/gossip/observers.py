@@ -1,9 +1,9 @@
-"""Observers that may stop a run."""
+"""Observers that may stop a run, and several as one."""
 
 import math
 
 from grassvine.foundations.options import real_number, whole_number
-from grassvine.gossip.report import StepReport
+from grassvine.gossip.report import Observer, StepReport
 
 
 class EarlyStop:
@@ -40,3 +40,13 @@ class EarlyStop:
             f"no agent's cost changed by more than {self._cost_change:g} of itself "
             f"in its last {self._patience} updates"
         )
+
+
+def together(*observers: Observer) -> Observer:
+    """Return one observer that tells all; the first reason to stop counts."""
+
+    def observe(report: StepReport) -> str | None:
+        reasons = [observer(report) for observer in observers]
+        return next((reason for reason in reasons if reason), None)
+
+    return observe

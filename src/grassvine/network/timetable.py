@@ -38,10 +38,6 @@ class Timetable:
         here = slice(self.offsets[slot], self.offsets[slot + 1])
         return list(zip(self.senders[here].tolist(), self.receivers[here].tolist(), strict=True))
 
-    def senders_at(self, slot: int) -> list[int]:
-        """Who sends at a slot, in order."""
-        return sorted({sender for sender, _ in self.deliveries(slot)})
-
     def inboxes(self, slot: int) -> list[tuple[int, tuple[int, ...]]]:
         """Each receiver of a slot with its senders, in order."""
         by_receiver = groupby(self.deliveries(slot), key=lambda delivery: delivery[1])
