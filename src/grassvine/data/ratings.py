@@ -60,6 +60,15 @@ class Ratings:
         starts = self.starts[first : last + 1] - low
         return Ratings(self.n_items, starts, self.items[low:high], self.values[low:high])
 
+    def shifted(self, offset: float) -> "Ratings":
+        """The same entries with a number added to each."""
+        return Ratings(self.n_items, self.starts, self.items, self.values + offset)
+
+    def take_values(self, chosen: NDArray[np.bool_]) -> "Ratings":
+        """The chosen ones of the entries; users and items keep their numbers."""
+        starts = np.concatenate(([0], np.cumsum(chosen)))[self.starts]
+        return Ratings(self.n_items, starts, self.items[chosen], self.values[chosen])
+
     @classmethod
     def from_arrays(
         cls,

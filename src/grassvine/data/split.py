@@ -1,14 +1,17 @@
-"""Divide data among agents: the only place where that happens."""
+"""Divide data, among agents or into training and test parts: the only place where that happens."""
 
 from itertools import pairwise
 
 import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
 
 from grassvine.data.ratings import Ratings
 from grassvine.data.tasks import Tasks
-from grassvine.foundations.arrays import Array
+from grassvine.foundations.arrays import Array, Indices
 from grassvine.foundations.errors import DataError
-from grassvine.foundations.options import whole_number
+from grassvine.foundations.options import real_number, whole_number
+from grassvine.foundations.seeds import stream
 
 
 def split_users(ratings: Ratings, n_agents: int) -> list[Ratings]:
@@ -27,6 +30,57 @@ def split_samples(samples: Array, n_agents: int) -> list[Array]:
     """Divide the rows equally, in their order."""
     bounds = _equal_shares(len(samples), "samples", n_agents)
     return [samples[first:last] for first, last in pairwise(bounds)]
+
+
+def hold_out_ratings(
+    ratings: Ratings, share: float = 0.2, *, seed: int = 0
+) -> tuple[Ratings, Ratings]:
+    """Divide the entries at random into a training and a test part of the given share."""
+    real_number("share", share, least=0.0, below=1.0, error=DataError)
+    test = _random_share(ratings.n_values, share, stream(seed, "data", "hold-out"))
+    return ratings.take_values(~test), ratings.take_values(test)
+
+
+def hold_out_samples(tasks: Tasks, share: float = 0.2, *, seed: int = 0) -> tuple[Tasks, Tasks]:
+    """Divide the samples of each task at random into a training and a test part."""
+    real_number("share", share, least=0.0, below=1.0, error=DataError)
+    rng = stream(seed, "data", "hold-out")
+    test = [_random_share(len(target), share, rng) for target in tasks.targets]
+    return tasks.take_samples([~chosen for chosen in test]), tasks.take_samples(test)
+
+
+def fold_ratings(ratings: Ratings, n_folds: int, *, seed: int = 0) -> list[tuple[Ratings, Ratings]]:
+    """Divide the entries at random into folds; each in turn is the test part of the others."""
+    fold = _folds(ratings.n_values, n_folds, stream(seed, "data", "folds"))
+    return [
+        (ratings.take_values(fold != number), ratings.take_values(fold == number))
+        for number in range(n_folds)
+    ]
+
+
+def fold_samples(tasks: Tasks, n_folds: int, *, seed: int = 0) -> list[tuple[Tasks, Tasks]]:
+    """Divide the samples of each task at random into folds; each in turn is the test part."""
+    rng = stream(seed, "data", "folds")
+    folds = [_folds(len(target), n_folds, rng) for target in tasks.targets]
+    return [
+        (
+            tasks.take_samples([fold != number for fold in folds]),
+            tasks.take_samples([fold == number for fold in folds]),
+        )
+        for number in range(n_folds)
+    ]
+
+
+def _random_share(total: int, share: float, rng: Generator) -> NDArray[np.bool_]:
+    """Choose a share of the things at random."""
+    return rng.permutation(total) < round(share * total)
+
+
+def _folds(total: int, n_folds: int, rng: Generator) -> Indices:
+    """Return the fold of each of the things, all folds of about the same size."""
+    why = f"there are {total} things to divide"
+    whole_number("n_folds", n_folds, least=2, most=total, why=why, error=DataError)
+    return rng.permutation(total) % n_folds
 
 
 def _equal_shares(total: int, things: str, n_agents: int) -> list[int]:

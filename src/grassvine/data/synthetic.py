@@ -11,7 +11,7 @@ import numpy as np
 
 from grassvine.data.ratings import Ratings
 from grassvine.data.tasks import Tasks
-from grassvine.foundations.arrays import Array
+from grassvine.foundations.arrays import Array, Indices
 from grassvine.foundations.errors import DataError
 from grassvine.foundations.options import rank_within, real_number, whole_number
 from grassvine.foundations.seeds import stream
@@ -19,10 +19,11 @@ from grassvine.foundations.seeds import stream
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LowRankRatings:
-    """Sampled entries of a low-rank table, and the true subspace behind them."""
+    """Sampled entries of a low-rank table, the true subspace behind them, and a test set."""
 
     ratings: Ratings
     subspace: Array
+    test: Ratings | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,6 +42,7 @@ def low_rank_ratings(
     oversampling: float,
     noise: float = 1e-6,
     condition: float | None = None,
+    n_test: int = 0,
     seed: int = 0,
 ) -> LowRankRatings:
     """Draw ratings as in Cases 1 to 4 of the paper.
@@ -48,7 +50,8 @@ def low_rank_ratings(
     The table is ABᵀ with standard Gaussian factors; of its entries ``oversampling`` times the
     degrees of freedom, OS·(mr + nr − r²), are known, chosen uniformly without repetition, and
     Gaussian noise is added to each. With ``condition`` the table is A·diag(s)·Bᵀ instead, A and B
-    orthonormal, s falling exponentially from √(mn) to √(mn)/condition.
+    orthonormal, s falling exponentially from √(mn) to √(mn)/condition. The test set is ``n_test``
+    entries of the table itself, without noise, less those that are known.
     """
     whole_number("n_items", n_items, least=1, error=DataError)
     whole_number("n_users", n_users, least=1, error=DataError)
@@ -56,6 +59,7 @@ def low_rank_ratings(
     whole_number("rank", rank, least=1, most=min(n_items, n_users), why=why, error=DataError)
     real_number("oversampling", oversampling, least=0.0, error=DataError)
     real_number("noise", noise, least=0.0, error=DataError)
+    whole_number("n_test", n_test, least=0, most=n_items * n_users, error=DataError)
     if condition is not None:
         real_number("condition", condition, least=1.0, error=DataError)
     n_known = round(oversampling * rank * (n_items + n_users - rank))
@@ -72,16 +76,38 @@ def low_rank_ratings(
         largest = np.sqrt(n_items * n_users)
         item_factors = subspace * np.geomspace(largest, largest / condition, rank)
         user_factors = np.linalg.qr(user_factors)[0]
-    places = stream(seed, "data", "places").choice(
-        n_items * n_users, n_known, replace=False, shuffle=False
+    places = _draw_places("places", n_items * n_users, n_known, seed)
+    errors = stream(seed, "data", "noise").standard_normal(n_known) * noise
+    ratings = _entries(places, item_factors, user_factors, errors)
+    return LowRankRatings(
+        ratings, subspace, _test_set(places, item_factors, user_factors, n_test, seed)
     )
-    places.sort()
+
+
+def _draw_places(name: str, total: int, count: int, seed: int) -> Indices:
+    """Return distinct places of the table, counted user by user, in order."""
+    drawn = stream(seed, "data", name).choice(total, count, replace=False, shuffle=False)
+    return np.sort(drawn)
+
+
+def _entries(places: Indices, item_factors: Array, user_factors: Array, errors: Array) -> Ratings:
+    n_items, n_users = len(item_factors), len(user_factors)
     user, item = np.divmod(places, n_items)
-    values = stream(seed, "data", "noise").standard_normal(n_known) * noise
+    values = errors.copy()
     for item_column, user_column in zip(item_factors.T, user_factors.T, strict=True):
         values += item_column[item] * user_column[user]
-    ratings = Ratings.from_arrays(user, item, values, n_users=n_users, n_items=n_items)
-    return LowRankRatings(ratings, subspace)
+    return Ratings.from_arrays(user, item, values, n_users=n_users, n_items=n_items)
+
+
+def _test_set(
+    known: Indices, item_factors: Array, user_factors: Array, n_test: int, seed: int
+) -> Ratings | None:
+    total = len(item_factors) * len(user_factors)
+    drawn = _draw_places("test places", total, n_test, seed)
+    unknown = np.setdiff1d(drawn, known, assume_unique=True)
+    if not len(unknown):
+        return None
+    return _entries(unknown, item_factors, user_factors, np.zeros(len(unknown)))
 
 
 def subspace_tasks(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from grassvine.foundations.arrays import Array, as_matrix, as_numbers
 from grassvine.foundations.errors import DataError
@@ -39,6 +39,13 @@ class Tasks:
     def take_tasks(self, first: int, last: int) -> "Tasks":
         """Tasks first … last−1."""
         return Tasks(self.features[first:last], self.targets[first:last])
+
+    def take_samples(self, chosen: Sequence[NDArray[np.bool_]]) -> "Tasks":
+        """The chosen samples of each task; a task may be left without any."""
+        return Tasks(
+            tuple(x[mine] for x, mine in zip(self.features, chosen, strict=True)),
+            tuple(y[mine] for y, mine in zip(self.targets, chosen, strict=True)),
+        )
 
     @classmethod
     def from_arrays(cls, features: Sequence[ArrayLike], targets: Sequence[ArrayLike]) -> "Tasks":
