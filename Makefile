@@ -11,7 +11,7 @@ help:  ## list the targets
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(PIP) install --constraint constraints.txt --editable '.[plots]'
+	$(PIP) install --constraint constraints.txt --editable '.[data,plots]'
 	@touch $@
 
 .venv/installed-dev: .venv/installed

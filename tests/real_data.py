@@ -3,16 +3,15 @@
 import os
 from pathlib import Path
 
-import numpy as np
 import pytest
-import scipy.io
 
 import grassvine as gv
+from grassvine.data import read_movielens, read_parkinsons, read_school
 
 FOLDER = Path(os.environ.get("GRASSVINE_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
 
-def _file(name: str) -> Path:
+def real_file(name: str) -> Path:
     """A file of the folder, or a skip where it is absent."""
     path = FOLDER / name
     if not path.is_file():
@@ -22,21 +21,16 @@ def _file(name: str) -> Path:
 
 def movielens_100k() -> gv.Ratings:
     """The ratings of MovieLens 100K less their mean."""
-    path = _file("ml-100k/u.data")
-    user, item, rating, _ = np.loadtxt(path, dtype=np.int64).T
-    return gv.Ratings.from_arrays(user - 1, item - 1, rating - rating.mean())
+    ratings = read_movielens(real_file("ml-100k/u.data")).ratings
+    centred = ratings.values - ratings.values.mean()
+    return gv.Ratings(ratings.n_items, ratings.starts, ratings.items, centred)
 
 
 def school() -> gv.Tasks:
     """The 139 schools as distributed; the last column is the constant."""
-    content = scipy.io.loadmat(_file("school/school.mat"))
-    targets = [y.ravel() for y in content["Y"].ravel()]
-    return gv.Tasks.from_arrays(list(content["X"].ravel()), targets)
+    return read_school(real_file("school/school.mat"))
 
 
 def parkinsons() -> gv.Tasks:
     """The 42 patients: age, sex, time and the 16 voice columns; the target is total_UPDRS."""
-    rows = np.loadtxt(_file("parkinsons/parkinsons_updrs.data"), delimiter=",", skiprows=1)
-    features = np.delete(rows, [0, 4, 5], axis=1)
-    patients = [rows[:, 0] == patient for patient in np.unique(rows[:, 0])]
-    return gv.Tasks.from_arrays([features[p] for p in patients], [rows[p, 5] for p in patients])
+    return read_parkinsons(real_file("parkinsons/parkinsons_updrs.data"))
