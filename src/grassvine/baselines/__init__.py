@@ -5,10 +5,12 @@ from grassvine.baselines.pymanopt_bridge import from_pymanopt, to_pymanopt
 from grassvine.baselines.rtrmc import rtrmc
 from grassvine.baselines.spectral import spectral_start
 from grassvine.baselines.trust_region import BatchResult, Iteration, LocalModel, trust_region
+from grassvine.gossip.dlmafit import DLMaFit
 
 __all__ = [
     "AltMinResult",
     "BatchResult",
+    "DLMaFit",
     "Iteration",
     "LocalModel",
     "alt_min",

@@ -14,6 +14,7 @@ from grassvine.engines.run import Run, run
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import AgentError, CheckFailed
 from grassvine.gossip import (
+    DLMaFit,
     Gossip,
     Plan,
     StepReport,
@@ -32,10 +33,11 @@ N_AGENTS = 5
 def check_engine(engine: Engine) -> None:
     """Run every method on an engine and compare it with the local one, bit by bit.
 
-    The four variants of gossip and one with all links at once run on a path and on a random
-    network, completing ratings and learning tasks. An early stop and a failing agent are tried.
+    The four variants of gossip, one with all links at once and D-LMaFit run on a path and on a
+    random network, completing ratings and learning tasks. An early stop and a failing agent are
+    tried.
     """
-    completion = _completion_problems()
+    completion, plain = _completion_problems(0.01), _completion_problems(0.0)
     networks = (path(N_AGENTS), erdos_renyi(N_AGENTS, 0.6, seed=1))
     methods = (
         stochastic(n_slots=30),
@@ -43,11 +45,13 @@ def check_engine(engine: Engine) -> None:
         parallel(n_slots=20),
         precon_parallel(n_slots=20),
         Gossip(n_slots=10, schedule=AllEdges()),
+        DLMaFit(n_slots=10, most_omega=12.0),
     )
     for network in networks:
         for method in methods:
             plan = Plan(completion[0].n_items, RANK, network, method, seed=3)
-            _same_run(engine, plan, completion, f"{method} on {len(network.edges)} links")
+            problems = plain if isinstance(method, DLMaFit) else completion
+            _same_run(engine, plan, problems, f"{method} on {len(network.edges)} links")
     tasks = _multitask_problems()
     plan = Plan(tasks[0].n_items, RANK, path(N_AGENTS), precon_parallel(n_slots=20), seed=3)
     _same_run(engine, plan, tasks, "tasks")
@@ -117,10 +121,10 @@ def _check_failure(engine: Engine, plan: Plan, problems: Sequence[LocalProblem])
         raise CheckFailed(f"a failing agent stops the run: it went on, {result.stopped_because}.")
 
 
-def _completion_problems() -> list[LocalProblem]:
+def _completion_problems(unobserved: float) -> list[LocalProblem]:
     ratings = low_rank_ratings(30, 100, RANK, oversampling=3.0, noise=0.1, seed=11).ratings
     parts = split_users(ratings, N_AGENTS)
-    return [CompletionProblem(part, unobserved=0.01) for part in parts]
+    return [CompletionProblem(part, unobserved=unobserved) for part in parts]
 
 
 def _multitask_problems() -> list[LocalProblem]:

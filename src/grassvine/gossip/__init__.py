@@ -2,6 +2,7 @@
 
 from grassvine.gossip.agent import Agent, GossipAgent
 from grassvine.gossip.descent import descend
+from grassvine.gossip.dlmafit import DLMaFit, DLMaFitAgent
 from grassvine.gossip.history import History, Recorder
 from grassvine.gossip.message import Message, decode, encode
 from grassvine.gossip.method import (
@@ -20,6 +21,8 @@ from grassvine.gossip.step import Move, gossip_step
 
 __all__ = [
     "Agent",
+    "DLMaFit",
+    "DLMaFitAgent",
     "EarlyStop",
     "Gossip",
     "GossipAgent",

@@ -9,6 +9,7 @@ import tomli_w
 
 from grassvine.foundations.errors import PlanError, unknown
 from grassvine.geometry import Euclidean, Grassmann
+from grassvine.gossip.dlmafit import DLMaFit
 from grassvine.gossip.method import Gossip, StepSize
 from grassvine.network.graph import Network
 from grassvine.network.schedule import AllEdges, Matchings, OneEdge
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from grassvine.gossip.plan import Plan
 
 FORMAT = 1
+METHODS: dict[str, type] = {"gossip": Gossip, "d-lmafit": DLMaFit}
 GEOMETRIES: dict[str, type] = {"grassmann": Grassmann, "euclidean": Euclidean}
 SCHEDULES: dict[str, type] = {"one-edge": OneEdge, "matchings": Matchings, "all-edges": AllEdges}
 
@@ -25,13 +27,6 @@ Record = TypeVar("Record")
 
 def write(plan: "Plan") -> str:
     """Return a plan as TOML."""
-    method = plan.method
-    if not isinstance(method, Gossip):
-        raise PlanError(
-            f"a method of type {type(method).__name__} cannot be written; only gossip has a name "
-            "that others know."
-        )
-    step = {name: value for name, value in _items(method.step).items() if value is not None}
     document = {
         "format": FORMAT,
         "n_items": plan.n_items,
@@ -42,11 +37,7 @@ def write(plan: "Plan") -> str:
             "n_agents": plan.network.n_agents,
             "edges": [list(edge) for edge in plan.network.edges],
         },
-        "method": {
-            **_items(method),
-            "schedule": _name(method.schedule, SCHEDULES, "schedule"),
-            "step": step,
-        },
+        "method": {"kind": _name(plan.method, METHODS, "method"), **_options(plan.method)},
     }
     return tomli_w.dumps(document)
 
@@ -61,19 +52,32 @@ def read(text: str) -> dict[str, Any]:
     _check_keys(document, "", keys, required=keys)
     if document.pop("format") != FORMAT:
         raise PlanError(f"the plan is not of format {FORMAT}; it needs another grassvine.")
-    method = _table(document, "method")
-    if "schedule" in method:
-        method["schedule"] = _pick(method["schedule"], SCHEDULES, "method.schedule")
-    # A step without an `a` is the automatic one: TOML has no null.
-    method["step"] = _build(StepSize, {"a": None, **_table(method, "step")}, "method.step")
     network = _table(document, "network")
     network["edges"] = tuple(tuple(edge) for edge in _list(network, "edges"))
     return {
         **document,
-        "geometry": _pick(document["geometry"], GEOMETRIES, "geometry"),
+        "geometry": _kind(document["geometry"], GEOMETRIES, "geometry")(),
         "network": _build(Network, network, "network"),
-        "method": _build(Gossip, method, "method"),
+        "method": _method(_table(document, "method")),
     }
+
+
+def _options(method: object) -> dict[str, Any]:
+    options = _items(method)
+    if isinstance(method, Gossip):
+        # A step without an `a` is the automatic one: TOML has no null.
+        step = {name: value for name, value in _items(method.step).items() if value is not None}
+        options |= {"schedule": _name(method.schedule, SCHEDULES, "schedule"), "step": step}
+    return options
+
+
+def _method(table: dict[str, Any]) -> Any:
+    kind = _kind(table.pop("kind", None), METHODS, "method.kind")
+    if kind is Gossip:
+        if "schedule" in table:
+            table["schedule"] = _kind(table["schedule"], SCHEDULES, "method.schedule")()
+        table["step"] = _build(StepSize, {"a": None, **_table(table, "step")}, "method.step")
+    return _build(kind, table, "method")
 
 
 def _items(record: Any) -> dict[str, Any]:
@@ -119,7 +123,7 @@ def _name(record: object, names: Mapping[str, type], what: str) -> str:
     )
 
 
-def _pick(name: object, names: Mapping[str, type], where: str) -> Any:
+def _kind(name: object, names: Mapping[str, type], where: str) -> type:
     if name not in names:
         raise PlanError(unknown(where, name, names))
-    return names[name]()  # type: ignore[index]
+    return names[name]  # type: ignore[index]
