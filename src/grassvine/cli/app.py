@@ -9,12 +9,16 @@ from typing import Annotated
 import typer
 
 import grassvine
+from grassvine.cli.data import data_app
+from grassvine.cli.reproduce import reproduce
 from grassvine.foundations.errors import AgentError, GrassvineError, MissingExtra, OutputError
 
 # 0 done, 2 wrong usage (typer), 3 wrong data or options; 130 interrupted.
 EXIT_CODES: dict[type[GrassvineError], int] = {AgentError: 1, MissingExtra: 2, OutputError: 7}
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
+app.command()(reproduce)
+app.add_typer(data_app, name="data")
 
 
 def _show_version(wanted: bool) -> None:

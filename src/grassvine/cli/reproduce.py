@@ -1,0 +1,124 @@
+"""``grassvine reproduce``: the paper's figures and tables by one command."""
+
+import json
+from contextlib import AbstractContextManager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from grassvine.engines import Engine
+    from grassvine.gossip import Observer
+
+ALL = "all"
+
+
+class Scale(StrEnum):
+    """The sizes of the experiments."""
+
+    small = "small"
+    paper = "paper"
+
+
+class EngineName(StrEnum):
+    """Where agents run."""
+
+    local = "local"
+    threads = "threads"
+
+
+def reproduce(
+    name: Annotated[str, typer.Argument(help="fig1, case1 … case7, or all.", show_default=False)],
+    scale: Annotated[
+        Scale, typer.Option(help="The printed sizes, or sizes for half a minute a case.")
+    ] = Scale.small,
+    repeats: Annotated[
+        int | None, typer.Option(min=1, help="How often to repeat; the case knows unless told.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="From it all chance is drawn.")] = 0,
+    engine: Annotated[EngineName, typer.Option(help="Where agents run.")] = EngineName.local,
+    agents: Annotated[
+        int | None, typer.Option(min=2, help="How many agents; the case knows unless told.")
+    ] = None,
+    tune: Annotated[
+        bool, typer.Option(help="Also run gossip with (a, b) chosen by 5-fold cross-validation.")
+    ] = False,
+    dataset: Annotated[
+        list[str] | None,
+        typer.Option(help="For case5 and case7: a published name, or a file of ratings."),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The folder for pages and figures.")] = Path(
+        "grassvine-paper"
+    ),
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Repeat experiments of the paper: figures, tables, and which of its claims hold."""
+    from grassvine.foundations.errors import DataError, PlanError, unknown
+    from grassvine.foundations.extras import load_extra
+    from grassvine.foundations.files import make_folder
+    from grassvine.paper import CASES, Request, write_index
+    from grassvine.paper import reproduce as run_case
+    from grassvine.paper.reproduce import write_reproduction
+
+    if name != ALL and name not in CASES:
+        raise PlanError(unknown("case", name, [*CASES, ALL]))
+    load_extra("matplotlib", "a page with figures", "plots")
+    folder = make_folder(out)
+    request = Request(
+        scale=scale.value,
+        seed=seed,
+        repeats=repeats,
+        n_agents=agents,
+        engine=_engine(engine),
+        tune=tune,
+        datasets=tuple(dataset or ()),
+        watch=_progress,
+    )
+    done, missing = [], {}
+    for case in CASES.values() if name == ALL else [CASES[name]]:
+        try:
+            one = run_case(case, request)
+        except DataError as absent:
+            if name != ALL:
+                raise
+            missing[case.name] = str(absent)
+            typer.echo(f"{case.name} was not run: {absent}", err=True)
+            continue
+        paths = write_reproduction(one, folder)
+        done.append(one)
+        typer.echo(f"{case.name}: {paths[-2]}", err=True)
+        if not as_json:
+            _show(one.case.title, [(c.holds, c.claim, c.evidence) for c in one.claims])
+    if name == ALL:
+        typer.echo(f"all: {write_index(done, missing, folder)[-1]}", err=True)
+    if as_json and name == ALL:
+        cases = [one.as_object() for one in done]
+        whole = {"case": ALL, "scale": scale.value, "seed": seed, "cases": cases}
+        typer.echo(json.dumps({**whole, "not_run": missing}, ensure_ascii=False))
+    elif as_json:
+        typer.echo(json.dumps(done[0].as_object(), ensure_ascii=False))
+
+
+def _engine(name: EngineName) -> "Engine":
+    from grassvine.engines import LocalEngine, ThreadsEngine
+
+    return ThreadsEngine() if name is EngineName.threads else LocalEngine()
+
+
+def _progress(title: str, n_slots: int) -> "AbstractContextManager[Observer | None]":
+    from grassvine.report.progress import ProgressBar
+
+    return ProgressBar(n_slots, title)
+
+
+def _show(title: str, claims: list[tuple[bool | None, str, str]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    words = {True: "holds", False: "does not hold", None: "not decided"}
+    table = Table("claim", "", "evidence", title=title, title_justify="left")
+    for holds, claim, evidence in claims:
+        table.add_row(claim, words[holds], evidence)
+    Console().print(table)

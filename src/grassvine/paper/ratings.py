@@ -1,0 +1,180 @@
+"""Experiments on real ratings: Case 5."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from grassvine.baselines import rtrmc, spectral_start
+from grassvine.data import (
+    SOURCES,
+    LabelledRatings,
+    Ratings,
+    fold_ratings,
+    hold_out_ratings,
+    load_ratings,
+    read_ratings_file,
+    split_users,
+)
+from grassvine.engines import Run
+from grassvine.foundations.arrays import Array
+from grassvine.foundations.errors import DataError, unknown
+from grassvine.paper.case import Finished, Request, Results, Scale
+from grassvine.paper.runs import run_batch, run_variant
+from grassvine.paper.scores import squared_errors
+from grassvine.paper.tuning import N_FOLDS, Fold, with_best_step
+from grassvine.paper.variants import Variant, precon_stochastic_gossip
+from grassvine.problems import CompletionProblem
+
+BATCH = "RTRMC (batch)"
+TEST_SHARE = 0.2
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What the paper does with a data set: ranks, numbers of agents and ρ."""
+
+    ranks: tuple[int, ...]
+    n_agents: tuple[int, ...]
+    rho: float
+
+
+@dataclass(frozen=True)
+class RatingsExperiment:
+    """Learn from 80 % of the ratings less their mean, predict the other 20 %.
+
+    Parameters
+    ----------
+    defaults : mapping
+        The data sets of a scale, where none is asked for.
+    protocols : mapping
+        What to do with a data set, by its name; ``"other"`` is for all that are not named.
+    unobserved : float
+        λ of our cost.
+    updates : int
+        Of an agent at an end of the path.
+    small_ranks : tuple of int
+        The ranks of the small scale.
+    """
+
+    defaults: Mapping[Scale, tuple[str, ...]]
+    protocols: Mapping[str, Protocol]
+    repeats: Mapping[Scale, int]
+    unobserved: float
+    updates: int
+    small_ranks: tuple[int, ...]
+
+    def run(self, request: Request) -> Results:
+        """Run everything, for every data set and repeat."""
+        finished: list[Finished] = []
+        for name in request.datasets or self.defaults[request.scale]:
+            title, labelled = _open(name)
+            for repeat in range(request.repeats or self.repeats[request.scale]):
+                split = _Split.of(labelled.ratings, request.seed + repeat)
+                finished += self._of_split(title, split, repeat, request)
+        return Results(tuple(finished))
+
+    def _of_split(
+        self, dataset: str, split: "_Split", repeat: int, request: Request
+    ) -> Iterator[Finished]:
+        protocol = self.protocols.get(dataset, self.protocols["other"])
+        counts = (request.n_agents,) if request.n_agents else protocol.n_agents
+        for rank in self.small_ranks if request.scale == "small" else protocol.ranks:
+            yield self._batch(dataset, split, rank, repeat, request)
+            for n_agents in counts:
+                for variant in self._variants(protocol.rho, split, n_agents, rank, request):
+                    yield self._gossip(variant, dataset, split, n_agents, rank, repeat, request)
+
+    def _batch(
+        self, dataset: str, split: "_Split", rank: int, repeat: int, request: Request
+    ) -> Finished:
+        everything = CompletionProblem(split.train, unobserved=self.unobserved)
+
+        def solve() -> tuple[Array, int]:
+            start = spectral_start(split.train, rank, seed=request.seed + repeat)
+            result = rtrmc(everything, start, gradient_tolerance=1e-6)
+            return result.basis, len(result.iterations)
+
+        return run_batch(
+            BATCH,
+            solve,
+            everything,
+            dataset=dataset,
+            repeat=repeat,
+            score=lambda basis: {"test_rmse": split.rmse(everything, basis)},
+        )
+
+    def _variants(
+        self, rho: float, split: "_Split", n_agents: int, rank: int, request: Request
+    ) -> Iterator[Variant]:
+        variant = precon_stochastic_gossip(rho, self.updates)
+        yield variant
+        if request.tune:
+            pairs = fold_ratings(split.train, N_FOLDS, seed=request.seed)
+            folds = [self._fold(split, *pair, n_agents) for pair in pairs]
+            yield with_best_step(variant, folds, rank, request)
+
+    def _fold(self, split: "_Split", train: Ratings, test: Ratings, n_agents: int) -> Fold:
+        inner = _Split(train, test, split.bounds)
+        everything = CompletionProblem(train, unobserved=self.unobserved)
+        return Fold(self._problems(train, n_agents), lambda run: inner.rmse(everything, run.mean))
+
+    def _problems(self, train: Ratings, n_agents: int) -> list[CompletionProblem]:
+        parts = split_users(train, n_agents)
+        return [CompletionProblem(part, unobserved=self.unobserved) for part in parts]
+
+    def _gossip(
+        self,
+        variant: Variant,
+        dataset: str,
+        split: "_Split",
+        n_agents: int,
+        rank: int,
+        repeat: int,
+        request: Request,
+    ) -> Finished:
+        everything = CompletionProblem(split.train, unobserved=self.unobserved)
+
+        def score(result: Run) -> dict[str, float]:
+            return {"test_rmse": split.rmse(everything, result.mean)}
+
+        return run_variant(
+            variant,
+            self._problems(split.train, n_agents),
+            rank,
+            dataset=dataset,
+            repeat=repeat,
+            request=request,
+            score=score,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Split:
+    """Training and test ratings, centred by the training mean, and the bounds of ratings."""
+
+    train: Ratings
+    test: Ratings
+    bounds: tuple[float, float]
+
+    @classmethod
+    def of(cls, ratings: Ratings, seed: int) -> "_Split":
+        train, test = hold_out_ratings(ratings, TEST_SHARE, seed=seed)
+        mean = float(train.values.mean())
+        bounds = (float(train.values.min()) - mean, float(train.values.max()) - mean)
+        return cls(train.shifted(-mean), test.shifted(-mean), bounds)
+
+    def rmse(self, everything: CompletionProblem, basis: Array) -> float:
+        """The error on the test ratings, every user's weights being fitted to its own ratings."""
+        total = squared_errors(everything, basis, self.test, self.bounds)
+        return float(np.sqrt(total / self.test.n_values))
+
+
+def _open(name: str) -> tuple[str, LabelledRatings]:
+    """Return the title and the ratings of a published data set, or of any file of ratings."""
+    if name in SOURCES:
+        return name, load_ratings(name)
+    if Path(name).exists():
+        return Path(name).name, read_ratings_file(name)
+    raise DataError(f"{unknown('data set', name, SOURCES)} Or give the path of a file of ratings.")

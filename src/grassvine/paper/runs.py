@@ -1,0 +1,122 @@
+"""Run one method on one set of problems and take its figures."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from grassvine.engines import Run, run
+from grassvine.foundations.arrays import Array
+from grassvine.foundations.blas import one_blas_thread
+from grassvine.geometry import Grassmann
+from grassvine.gossip import Observer, Plan
+from grassvine.network import path
+from grassvine.paper.case import Finished, Record, Request
+from grassvine.paper.variants import Variant, described
+from grassvine.problems import LocalProblem
+
+# Makes further figures of a record out of the agents' bases, and of their mean where it asks.
+Score = Callable[[Run], Mapping[str, Any]]
+
+
+def run_variant(
+    variant: Variant,
+    problems: Sequence[LocalProblem],
+    rank: int,
+    *,
+    dataset: str,
+    repeat: int,
+    request: Request,
+    score: Score,
+    truth: Array | None = None,
+) -> Finished:
+    """Run agents on a path, as the paper does, and measure."""
+    n_agents = len(problems)
+    method = variant.method(n_agents)
+    plan = Plan(
+        n_items=problems[0].n_items,
+        rank=rank,
+        network=path(n_agents),
+        method=method,
+        geometry=variant.geometry,
+        seed=request.seed + repeat,
+    )
+    with request.watch(variant.name, plan.timetable.n_slots) as observer:
+        began = time.process_time()
+        result = run(plan, problems, engine=request.engine, observers=_present(observer))
+        seconds = time.process_time() - began
+    final = result.history.final()
+    counts = np.array([problem.n_values for problem in problems])
+    spaces = subspaces(result)
+    record = Record(
+        method=variant.name,
+        dataset=dataset,
+        repeat=repeat,
+        n_agents=n_agents,
+        rank=rank,
+        rho=variant.rho,
+        updates=int(final["update"].max()),
+        train_mse=float(final["mse"] @ counts / counts.sum()),
+        worst_agent_train_mse=float(final["mse"].max()),
+        consensus_distance=max(Grassmann().distance(a, b) for a, b in pairwise(spaces)),
+        messages=result.messages,
+        bytes=result.bytes,
+        cpu_seconds=seconds,
+        distance_to_truth=None if truth is None else _farthest(spaces, truth),
+        step=described(method),
+        **score(result),
+    )
+    return Finished(record, result.history)
+
+
+def run_batch(
+    name: str,
+    solve: Callable[[], tuple[Array, int]],
+    problem: LocalProblem,
+    *,
+    dataset: str,
+    repeat: int,
+    score: Callable[[Array], Mapping[str, Any]],
+    truth: Array | None = None,
+) -> Finished:
+    """Let one owner of all data find a basis, and measure; it returns that and its iterations."""
+    began = time.process_time()
+    basis, iterations = solve()
+    seconds = time.process_time() - began
+    with one_blas_thread():
+        error = problem.evaluate(basis).squared_error / problem.n_values
+    record = Record(
+        method=name,
+        dataset=dataset,
+        repeat=repeat,
+        n_agents=1,
+        rank=basis.shape[1],
+        rho=None,
+        updates=iterations,
+        train_mse=error,
+        worst_agent_train_mse=error,
+        consensus_distance=0.0,
+        messages=0,
+        bytes=0,
+        cpu_seconds=seconds,
+        distance_to_truth=None if truth is None else _farthest([basis], truth),
+        **score(basis),
+    )
+    return Finished(record)
+
+
+def subspaces(result: Run) -> list[Array]:
+    """The agents' bases, orthonormal also where the geometry is flat."""
+    if isinstance(result.plan.geometry, Grassmann):
+        return list(result.bases)
+    return [np.linalg.qr(basis)[0] for basis in result.bases]
+
+
+def _farthest(spaces: Sequence[Array], truth: Array) -> float:
+    return max(Grassmann().distance(space, truth) for space in spaces)
+
+
+def _present(observer: Observer | None) -> tuple[Observer, ...]:
+    return () if observer is None else (observer,)

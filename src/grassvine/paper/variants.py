@@ -1,0 +1,78 @@
+"""The methods that the paper compares, with its budgets.
+
+Stochastic variants run for 200(N−1) slots, parallel ones for 400: the two agents at the ends of the
+path then make about 200 updates and all others 400.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from grassvine.geometry import Geometry, Grassmann
+from grassvine.gossip import (
+    DLMaFit,
+    Gossip,
+    Method,
+    StepSize,
+    parallel,
+    precon_parallel,
+    precon_stochastic,
+    stochastic,
+)
+
+UPDATES = 200  # of an agent at an end of the path
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A method under the name that figures give it; its budget follows the number of agents."""
+
+    name: str
+    method: Callable[[int], Method]
+    rho: float | None = None
+    geometry: Geometry = field(default_factory=Grassmann)
+
+    def with_step(self, step: StepSize) -> "Variant":
+        """The same gossip with another step, named so."""
+
+        def method(n_agents: int) -> Method:
+            made = self.method(n_agents)
+            assert isinstance(made, Gossip)
+            return replace(made, step=step)
+
+        return replace(self, name=f"{self.name}, tuned", method=method)
+
+
+def stochastic_gossip(rho: float, updates: int = UPDATES) -> Variant:
+    """Stochastic Gossip: one link a slot, plain gradients, the step linearised at each meeting."""
+    return Variant("Stochastic Gossip", lambda n: stochastic(rho, updates * (n - 1)), rho)
+
+
+def precon_stochastic_gossip(rho: float, updates: int = UPDATES) -> Variant:
+    """Precon Stochastic Gossip: one link a slot, preconditioned gradients, unit steps."""
+    name = "Precon Stochastic Gossip"
+    return Variant(name, lambda n: precon_stochastic(rho, updates * (n - 1)), rho)
+
+
+def parallel_gossip(rho: float, updates: int = UPDATES) -> Variant:
+    """Parallel Gossip: disjoint links a slot, plain gradients."""
+    return Variant("Parallel Gossip", lambda n: parallel(rho, 2 * updates), rho)
+
+
+def precon_parallel_gossip(rho: float, updates: int = UPDATES) -> Variant:
+    """Precon Parallel Gossip: disjoint links a slot, preconditioned gradients."""
+    return Variant("Precon Parallel Gossip", lambda n: precon_parallel(rho, 2 * updates), rho)
+
+
+def d_lmafit(most_omega: float, iterations: int = 2 * UPDATES) -> Variant:
+    """D-LMaFit with ω = 1, or ω growing up to a bound."""
+    omega = "ω = 1" if most_omega == 1.0 else f"ω ≤ {most_omega:g}"
+    return Variant(f"D-LMaFit, {omega}", lambda n: DLMaFit(iterations, most_omega))
+
+
+def described(method: Method) -> str | None:
+    """The step of a method in words."""
+    if not isinstance(method, Gossip):
+        return None
+    step = method.step
+    size = "linearised" if step.a is None else f"a = {step.a:.3g}"
+    return f"{size}, b = {step.b:g}"
