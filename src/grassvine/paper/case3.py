@@ -2,7 +2,8 @@
 
 from grassvine.paper.case import Case, Claim, Results
 from grassvine.paper.completion import CompletionExperiment, LowRankTable
-from grassvine.paper.pictures import error_and_agreement, value_at
+from grassvine.paper.curves import value_at
+from grassvine.paper.pictures import error_and_agreement
 from grassvine.paper.tables import figures_table
 from grassvine.paper.variants import precon_stochastic_gossip, stochastic_gossip
 

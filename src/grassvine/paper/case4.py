@@ -2,7 +2,8 @@
 
 from grassvine.paper.case import Case, Claim, Finished, Results
 from grassvine.paper.completion import NOISE_FLOOR, CompletionExperiment, LowRankTable
-from grassvine.paper.pictures import error_and_agreement, updates_to, value_at
+from grassvine.paper.curves import after, sooner, updates_to, value_at
+from grassvine.paper.pictures import error_and_agreement
 from grassvine.paper.tables import figures_table
 from grassvine.paper.variants import (
     d_lmafit,
@@ -38,14 +39,14 @@ def _against(gossip: Finished, rival: Finished) -> list[Claim]:
         ),
         Claim(
             f"It takes fewer updates of the agents to reach a high accuracy ({name}).",
-            _sooner(*counts),
-            f"agent 2 at {ACCURATE:.0e} after {_after(counts[0])}, against {_after(counts[1])}",
+            sooner(*counts),
+            f"agent 2 at {ACCURATE:.0e} after {after(counts[0])}, against {after(counts[1])}",
         ),
         Claim(
             f"It achieves faster consensus between the agents ({name}).",
-            _sooner(*agreed),
-            f"agents 1 and 2 within {NEAR:.0e} after {_after(agreed[0])} of agent 1, "
-            f"against {_after(agreed[1])}",
+            sooner(*agreed),
+            f"agents 1 and 2 within {NEAR:.0e} after {after(agreed[0])} of agent 1, "
+            f"against {after(agreed[1])}",
         ),
     ]
 
@@ -62,14 +63,6 @@ def _floor(results: Results) -> Claim:
         and reached[ADAPTIVE.name] <= NOISE_FLOOR,
         "; ".join(f"{name}: worst agent {error:.1e}" for name, error in reached.items()),
     )
-
-
-def _sooner(one: int | None, other: int | None) -> bool:
-    return one is not None and (other is None or one < other)
-
-
-def _after(updates: int | None) -> str:
-    return "more updates than there were" if updates is None else f"{updates} updates"
 
 
 CASE = Case(

@@ -5,7 +5,8 @@ from dataclasses import replace
 from grassvine.geometry import Euclidean
 from grassvine.paper.case import Case, Claim, Results
 from grassvine.paper.completion import CompletionExperiment, LowRankTable, OneOf
-from grassvine.paper.pictures import error_and_agreement, updates_to
+from grassvine.paper.curves import after, updates_to
+from grassvine.paper.pictures import error_and_agreement
 from grassvine.paper.tables import figures_table
 from grassvine.paper.variants import Variant, stochastic_gossip
 
@@ -30,8 +31,8 @@ def _claims(results: Results) -> list[Claim]:
         Claim(
             "The Euclidean formulation performs poorly due to a very slow rate of convergence.",
             counts[1] is None or (counts[0] is not None and counts[1] > 2 * counts[0]),
-            f"agent 2 stays below {ACCURATE:.0e} after {counts[0] or 'no'} updates on the "
-            f"manifold and {counts[1] or 'no'} in flat space",
+            f"agent 2 stays below {ACCURATE:.0e} after {after(counts[0])} on the manifold, and "
+            f"after {after(counts[1])} in flat space",
         ),
         Claim(
             "On the manifold the agents obtain a lower mean squared error.",

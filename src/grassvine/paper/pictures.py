@@ -2,10 +2,8 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from grassvine.gossip import History
 from grassvine.paper.case import Finished, Results
+from grassvine.paper.curves import curve
 from grassvine.report.figure import Curve, Panel, draw
 from grassvine.report.page import Picture
 
@@ -47,32 +45,6 @@ def agreement(title: str, runs: Sequence[Finished], distance: str = "distance") 
             for style, one in enumerate(runs)
         ),
     )
-
-
-def curve(one: Finished, agent: int, column: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return updates and a column of the history of an agent."""
-    history = _history(one).of_agent(agent)
-    return history["update"], history[column]
-
-
-def updates_to(one: Finished, agent: int, column: str, goal: float) -> int | None:
-    """Return after how many updates a column of an agent's history stays at or below a goal."""
-    updates, values = curve(one, agent, column)
-    known = np.isfinite(values)
-    updates, above = updates[known], np.flatnonzero(values[known] > goal)
-    first = above[-1] + 1 if len(above) else 0
-    return int(updates[first]) if first < len(updates) else None
-
-
-def value_at(one: Finished, agent: int, column: str, update: int) -> float:
-    """Return a column of an agent's history at an update, or at its last one."""
-    updates, values = curve(one, agent, column)
-    return float(values[min(int(np.searchsorted(updates, update)), len(updates) - 1)])
-
-
-def _history(one: Finished) -> History:
-    assert one.history is not None, "a batch method has no updates of agents"
-    return one.history
 
 
 def _label(one: Finished, agent: int) -> str:
