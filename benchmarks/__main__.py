@@ -1,6 +1,6 @@
 """All benchmarks: ``python -m benchmarks``. Figures are ratios measured in one run."""
 
-from benchmarks import cases, geometry, importing, kernel, overhead
+from benchmarks import batch, cases, geometry, importing, kernel, overhead
 
 
 def main() -> None:
@@ -10,6 +10,7 @@ def main() -> None:
         ("CPU time outside problem and geometry, Case 4", overhead),
         ("import time", importing),
         ("the paper's synthetic cases, default step", cases),
+        ("RTRMC against Pymanopt", batch),
     ):
         print(f"\n{title}")
         benchmark.show(benchmark.measure())
