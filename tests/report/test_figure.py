@@ -15,8 +15,9 @@ from hypothesis.extra import numpy as hnp
 
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import InputError, MissingExtra
-from grassvine.report import figure
-from grassvine.report.figure import BarGroup, BarPanel, Curve, Drawing, Level, Panel, draw
+from grassvine.report import figure, scaling
+from grassvine.report.chart import BarGroup, BarPanel, Curve, Level, Panel
+from grassvine.report.figure import Drawing, draw
 
 X = np.arange(50.0)
 FALLING = Curve("falling", X, np.exp(-X))
@@ -42,7 +43,8 @@ def pixels(drawing: Drawing) -> Array:
 
 SCRIPT = """
 import hashlib, numpy as np
-from grassvine.report.figure import *
+from grassvine.report.chart import *
+from grassvine.report.figure import draw
 x = np.arange(50.0)
 groups = (BarGroup("a", np.ones(2), np.ones(2)), BarGroup("b", np.ones(2)))
 drawing = draw([Panel("t", "x", "y", (Curve("c", x, np.exp(-x)),), (Level("l", 1e-9),)),
@@ -120,9 +122,9 @@ def test_levels_alone_are_data() -> None:
     )
 )
 def test_thinning_keeps_ends_extremes_and_gaps(y: Array) -> None:
-    kept = figure.thin(y)
+    kept = scaling.thin(y)
     finite = np.flatnonzero(np.isfinite(y))
-    assert (np.diff(kept) > 0).all() and len(kept) <= 3 * figure.MOST_POINTS // 2 + 4
+    assert (np.diff(kept) > 0).all() and len(kept) <= 3 * scaling.MOST_POINTS // 2 + 4
     assert {0, len(y) - 1} <= set(kept)
     assert np.isnan(y[kept]).any() == np.isnan(y).any()
     if len(finite):
@@ -132,7 +134,7 @@ def test_thinning_keeps_ends_extremes_and_gaps(y: Array) -> None:
 
 
 def test_short_curves_are_not_thinned() -> None:
-    assert (figure.thin(np.ones(figure.MOST_POINTS)) == np.arange(figure.MOST_POINTS)).all()
+    assert (scaling.thin(np.ones(scaling.MOST_POINTS)) == np.arange(scaling.MOST_POINTS)).all()
 
 
 @pytest.mark.parametrize("n_points", [1_000, 100_000])
@@ -148,7 +150,7 @@ def test_files_stay_small(n_points: int) -> None:
     "values", [(1e-13, 10.0), (1.0, 1.0), (3.1, 3.2), (0.5, 60.0), (5e-324, 1e307)]
 )
 def test_a_log_axis_has_ticks_inside_its_limits(values: tuple[float, float]) -> None:
-    (low, high), ticks, labels, minor = figure.log_axis(np.array(values))
+    (low, high), ticks, labels, minor = scaling.log_axis(np.array(values))
     assert low <= max(values[0], 1e-307) and values[1] <= high
     assert 1 <= len(ticks) == len(labels) <= 9
     for places in (ticks, minor):
@@ -158,7 +160,7 @@ def test_a_log_axis_has_ticks_inside_its_limits(values: tuple[float, float]) -> 
 
 @given(st.floats(-12, 12), st.floats(0, 20))
 def test_a_log_axis_names_two_places_or_more(low: float, span: float) -> None:
-    _, ticks, labels, _ = figure.log_axis(10.0 ** np.array([low, low + span]))
+    _, ticks, labels, _ = scaling.log_axis(10.0 ** np.array([low, low + span]))
     assert 2 <= len(ticks) <= 9 and len(set(labels)) == len(labels)
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grassvine.foundations.errors import InputError, OutputError
-from grassvine.report.figure import Drawing, one_line
+from grassvine.report.figure import Drawing
 from grassvine.report.page import (
     Block,
     Bullets,
@@ -22,6 +22,7 @@ from grassvine.report.page import (
     to_markdown,
     write_page,
 )
+from grassvine.report.text import one_line
 
 DRAWING = Drawing(png=b"\x89PNG", svg=b"<svg xmlns='http://www.w3.org/2000/svg'/>")
 ANY = st.text() | st.sampled_from(

@@ -11,7 +11,8 @@ from grassvine.paper.variants import (
     precon_stochastic_gossip,
     stochastic_gossip,
 )
-from grassvine.report.figure import Curve, Level, Panel, draw
+from grassvine.report.chart import Curve, Level, Panel
+from grassvine.report.figure import draw
 from grassvine.report.page import Picture
 
 RHO = 1e3

@@ -9,7 +9,8 @@ from grassvine.paper.case import Case, Claim, Results
 from grassvine.paper.real_tasks import ALT_MIN, BenchmarkExperiment
 from grassvine.paper.tables import printed, score
 from grassvine.paper.variants import UPDATES, Variant, stochastic_gossip
-from grassvine.report.figure import BarGroup, BarPanel, draw
+from grassvine.report.chart import BarGroup, BarPanel
+from grassvine.report.figure import draw
 from grassvine.report.page import Picture, Table
 
 RHO = 1e6

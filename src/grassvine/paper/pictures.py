@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from grassvine.paper.case import Finished, Results
 from grassvine.paper.curves import curve
-from grassvine.report.figure import Curve, Panel, draw
+from grassvine.report.chart import Curve, Panel
+from grassvine.report.figure import draw
 from grassvine.report.page import Picture
 
 UPDATES = "updates per agent"

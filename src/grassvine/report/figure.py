@@ -1,11 +1,10 @@
 """Figures from plain data: curves and bars that can be told apart in grey print too."""
 
 import io
-import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, floor, log10
+from math import ceil
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,6 +12,9 @@ import numpy as np
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import InputError
 from grassvine.foundations.extras import load_extra
+from grassvine.report.chart import BarPanel, Curve, Panel
+from grassvine.report.scaling import log_axis, thin
+from grassvine.report.text import one_line
 
 Dash: TypeAlias = tuple[float, tuple[float, ...] | None]
 
@@ -29,7 +31,6 @@ MARKERS = "os^DvPX*"
 HATCHES = ("", "////", "xxxx", "\\\\\\\\", "|||", "---")
 LEVEL_DASHES: tuple[Dash, ...] = ((0, (10, 2.5, 1.5, 2.5, 1.5, 2.5)), (0, (2.5, 2.5)), (0, (1, 3)))
 MARKS = 8
-MOST_POINTS = 400
 
 PAGE_WIDTH, LONE_WIDTH, PANEL_HEIGHT, SIGN = 7.2, 5.2, 2.9, 0.75  # inches
 CHARACTER, LINE = 0.072, 0.17  # inches that a character and a line of 9 pt take, rather too much
@@ -45,77 +46,6 @@ SETTINGS = {
     "svg.fonttype": "none",
     "svg.hashsalt": "grassvine",
 }
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Curve:
-    """One line; curves of one method share the style, curves of one agent the marker."""
-
-    label: str
-    x: Array
-    y: Array
-    style: int = 0
-    marker: int = 0
-
-    def __post_init__(self) -> None:
-        if np.ndim(self.x) != 1 or np.shape(self.x) != np.shape(self.y):
-            raise InputError(
-                f"curve {self.label!r} has x of shape {np.shape(self.x)} and y of shape "
-                f"{np.shape(self.y)}; give two vectors of one length."
-            )
-
-
-@dataclass(frozen=True, slots=True)
-class Level:
-    """A horizontal line, such as the result of a batch method."""
-
-    label: str
-    y: float
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Panel:
-    """Curves and levels over a common axis."""
-
-    title: str
-    x_label: str
-    y_label: str
-    curves: tuple[Curve, ...]
-    levels: tuple[Level, ...] = ()
-    log_y: bool = True
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class BarGroup:
-    """One bar a category, with an error bar where errors are given."""
-
-    label: str
-    heights: Array
-    errors: Array | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class BarPanel:
-    """Groups of bars side by side at common categories."""
-
-    title: str
-    x_label: str
-    y_label: str
-    categories: tuple[str, ...]
-    groups: tuple[BarGroup, ...]
-    levels: tuple[Level, ...] = ()
-
-    def __post_init__(self) -> None:
-        wanted = (len(self.categories),)
-        for group in self.groups:
-            errors = group.heights if group.errors is None else group.errors
-            if np.shape(group.heights) != wanted or np.shape(errors) != wanted:
-                raise InputError(
-                    f"bars {group.label!r} do not fit {wanted[0]} categories; "
-                    "give one height, and one error if any, a category."
-                )
-            if group.errors is not None and np.any(np.asarray(group.errors) < 0):
-                raise InputError(f"bars {group.label!r} have a negative error; give its size.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,55 +68,6 @@ def draw(panels: Sequence[Panel | BarPanel]) -> Drawing:
             png=_render(figure, format="png", dpi=200, metadata={"Software": None}),
             svg=_render(figure, format="svg", metadata={"Date": None, "Creator": None}),
         )
-
-
-def one_line(text: str) -> str:
-    """Put a text on one line, and a sign in the place of what no document can hold."""
-    line = " ".join(text.split())
-    return re.sub(
-        r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]", "\N{REPLACEMENT CHARACTER}", line
-    )
-
-
-def thin(y: Array, most: int = MOST_POINTS) -> np.ndarray[Any, np.dtype[np.intp]]:
-    """Choose places that keep the shape: the ends, and the extremes and gaps of equal stretches."""
-    if len(y) <= most:
-        return np.arange(len(y))
-    kept = {0, len(y) - 1}
-    for stretch in np.array_split(np.arange(len(y)), most // 2):
-        finite = np.isfinite(y[stretch])
-        kept.update(stretch[~finite][:1].tolist())
-        if finite.any():
-            here = stretch[finite]
-            kept.update((int(here[np.argmin(y[here])]), int(here[np.argmax(y[here])])))
-    finite = np.flatnonzero(np.isfinite(y))
-    kept.update(finite[:1].tolist() + finite[-1:].tolist())
-    return np.array(sorted(kept))
-
-
-def log_axis(values: Array) -> tuple[tuple[float, float], Array, list[str], Array]:
-    """Choose limits, ticks, their labels and minor ticks for positive values."""
-    low, high = (log10(value) for value in (values.min(), values.max()))
-    room = max(0.04 * (high - low), (1 - (high - low)) / 2)
-    low, high = max(low - room, -307.0), min(high + room, 308.0)
-    decades = np.arange(floor(low), ceil(high) + 1)
-    fine = np.outer(10.0 ** decades[:-1], np.arange(1, 10)).ravel()
-    stride = ceil((high - low) / 8)
-    if high - low <= 2:
-        ticks, minor = np.outer(10.0 ** decades[:-1], (1, 2, 5)).ravel(), fine
-        labels = [f"{tick:g}" for tick in ticks]
-    else:
-        powers = decades[decades % stride == 0]
-        ticks, minor = 10.0**powers, fine if stride == 1 else 10.0**decades
-        labels = [f"10{_raised(int(power))}" for power in powers]
-    limits = (10.0**low, 10.0**high)
-    shown = (ticks >= limits[0]) & (ticks <= limits[1])
-    labels = [label for label, inside in zip(labels, shown, strict=True) if inside]
-    return limits, ticks[shown], labels, minor[(minor >= limits[0]) & (minor <= limits[1])]
-
-
-def _raised(power: int) -> str:
-    return str(power).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 def _render(figure: Any, **options: Any) -> bytes:

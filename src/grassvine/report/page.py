@@ -14,7 +14,8 @@ from typing import TypeAlias
 
 from grassvine.foundations.errors import InputError
 from grassvine.foundations.files import make_folder, write_whole
-from grassvine.report.figure import Drawing, one_line
+from grassvine.report.figure import Drawing
+from grassvine.report.text import one_line
 
 NUMBER = re.compile(
     r"[-+−]?(\d[\d ,_]*\.?\d*|\.\d+)(e[-+−]?\d+)?\s*%?|[-+−]?(nan|inf|∞)|[-–—]", re.IGNORECASE
