@@ -27,23 +27,23 @@ def _claims(results: Results) -> list[Claim]:
 
 
 def _against(gossip: Finished, rival: Finished) -> list[Claim]:
-    name = rival.record.method
+    omega = rival.record.method.removeprefix("D-LMaFit, ")
     errors = [value_at(one, 1, "mse", EARLY) for one in (gossip, rival)]
     counts = [updates_to(one, 1, "mse", ACCURATE) for one in (gossip, rival)]
     agreed = [updates_to(one, 0, "distance", NEAR) for one in (gossip, rival)]
     return [
         Claim(
-            f"Stochastic Gossip quickly outperforms D-LMaFit ({name}).",
+            f"Stochastic Gossip quickly outperforms D-LMaFit with {omega}.",
             errors[0] < errors[1],
             f"agent 2 after {EARLY} updates: {errors[0]:.1e} against {errors[1]:.1e}",
         ),
         Claim(
-            f"It takes fewer updates of the agents to reach a high accuracy ({name}).",
+            f"It takes fewer updates to reach a high accuracy than D-LMaFit with {omega}.",
             sooner(*counts),
             f"agent 2 at {ACCURATE:.0e} after {after(counts[0])}, against {after(counts[1])}",
         ),
         Claim(
-            f"It achieves faster consensus between the agents ({name}).",
+            f"It achieves faster consensus between the agents than D-LMaFit with {omega}.",
             sooner(*agreed),
             f"agents 1 and 2 within {NEAR:.0e} after {after(agreed[0])} of agent 1, "
             f"against {after(agreed[1])}",

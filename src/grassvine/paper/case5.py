@@ -124,10 +124,11 @@ def _table(dataset: str, results: Results) -> Table:
                 )
     rho = next(r for r in results.each("rho") if r is not None)
     repeats = len(results.each("repeat"))
-    header = ["method", "N", *(f"rank {rank}" for rank in ranks), "neighbours apart", "CPU s"]
+    header = ["method", "N", *(f"rank {rank}" for rank in ranks), "apart", "CPU s"]
     caption = (
         f"{dataset}: test RMSE of the mean subspace, ρ = {power(rho)}, "
-        f"{repeats} random 80/20 split{'s' if repeats > 1 else ''}."
+        f"{repeats} random 80/20 split{'s' if repeats > 1 else ''}. "
+        "Apart: the largest distance between two neighbours."
     )
     return Table(header, rows, caption)
 

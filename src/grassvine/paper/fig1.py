@@ -70,7 +70,7 @@ CASE = Case(
             "fig1", results, ["Grassmann", "Euclidean"], "distance in their own geometry"
         )
     ],
-    tables=lambda results: [figures_table(results, "«Neighbours apart» compares subspaces.")],
+    tables=lambda results: [figures_table(results)],
     remarks=(
         "The paper does not say which table this is; a comment in its source names that of Case 1.",
         "Both geometries take steps that are linearised at each meeting. Steps a/(1+bk) as in the "

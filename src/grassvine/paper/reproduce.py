@@ -58,7 +58,7 @@ def write_reproduction(done: Reproduction, folder: Path) -> tuple[Path, ...]:
         Verdicts([(claim.claim, claim.holds, claim.evidence) for claim in done.claims]),
         Heading("Figures"),
         *case.figures(results),
-        Heading("Figures in numbers"),
+        Heading("Tables"),
         *case.tables(results),
     ]
     if case.remarks:

@@ -11,12 +11,12 @@ _COLUMNS = {
     "train_mse": "train MSE",
     "worst_agent_train_mse": "worst agent",
     "test_mse": "test MSE",
-    "distance_to_truth": "from truth",
-    "consensus_distance": "neighbours apart",
+    "distance_to_truth": "from U*",
+    "consensus_distance": "apart",
 }
 
 
-def figures_table(results: Results, caption: str = "") -> Table:
+def figures_table(results: Results) -> Table:
     """One row a method: means over repeats, with standard errors where there are several."""
     shown = [name for name in _COLUMNS if _present(results, name)]
     header = ("method", "ρ", *(_COLUMNS[name] for name in shown), "MB sent", "CPU s")
@@ -28,9 +28,10 @@ def figures_table(results: Results, caption: str = "") -> Table:
         sent, seconds = mine.mean("bytes") / 1e6, mine.mean("cpu_seconds")
         rho = "–" if record.rho is None else power(record.rho)
         rows.append((method, rho, *cells, f"{sent:.1f}", f"{seconds:.1f}"))
-    n_repeats = len(results.each("repeat"))
-    mean = "" if n_repeats == 1 else f"Means over {n_repeats} repeats ± standard error."
-    return Table(header, rows, " ".join(filter(None, (caption, mean))))
+    words = ["Apart: the largest distance between the subspaces of two neighbours."]
+    if len(results.each("repeat")) > 1:
+        words.append(f"Means over {len(results.each('repeat'))} repeats ± standard error.")
+    return Table(header, rows, " ".join(words))
 
 
 def small(results: Results, figure: str) -> str:

@@ -33,9 +33,9 @@ h1, h2, h3, h4, h5, h6 { line-height: 1.25; margin: 1.8em 0 0.6em; break-after: 
 h1 { margin-top: 0; }
 p, li { max-width: 46rem; }
 .scroll { overflow-x: auto; margin: 1.2rem 0; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 0.92rem; }
 caption { text-align: left; color: var(--quiet); padding-bottom: 0.4rem; }
-th, td { text-align: left; vertical-align: top; padding: 0.35rem 0.8rem;
+th, td { text-align: left; vertical-align: top; padding: 0.35rem 0.6rem;
   border-bottom: 1px solid var(--line); overflow-wrap: normal; }
 thead th { background: var(--shade); }
 tbody th { font-weight: inherit; }

@@ -9,9 +9,12 @@ from grassvine.gossip.report import StepReport
 
 
 class ProgressBar:
-    """Shows on standard error how many slots are done; shows nothing where that is no terminal."""
+    """Shows on standard error how many slots are done; shows nothing where that is no terminal.
 
-    def __init__(self, n_slots: int, title: str):
+    A ``passing`` bar is wiped away at the end: for one of many runs.
+    """
+
+    def __init__(self, n_slots: int, title: str, *, passing: bool = False):
         console = Console(stderr=True)
         self._bar = Progress(
             TextColumn(title),
@@ -21,6 +24,7 @@ class ProgressBar:
             TimeElapsedColumn(),
             console=console,
             disable=not console.is_terminal,
+            transient=passing,
         )
         self._task = self._bar.add_task(title, total=n_slots)
 
@@ -39,5 +43,5 @@ class ProgressBar:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Leave the bar as it is."""
+        """Let go of the terminal."""
         self._bar.stop()
