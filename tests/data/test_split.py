@@ -7,7 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grassvine.data import Ratings, Tasks, split_samples, split_tasks, split_users
+from grassvine.data import (
+    Ratings,
+    Tasks,
+    fold_ratings,
+    fold_samples,
+    hold_out_ratings,
+    hold_out_samples,
+    split_samples,
+    split_tasks,
+    split_users,
+)
 from grassvine.foundations.errors import DataError
 
 
@@ -89,3 +99,205 @@ def test_a_number_of_agents_that_does_not_fit_is_refused(
 ) -> None:
     with pytest.raises(DataError, match=message.format(name)):
         parts_of(name, 3, n_agents)
+
+
+@dataclass(frozen=True)
+class Divider:
+    """Ways to divide data into training and test, and groups of numbered things in such data."""
+
+    make: Callable[[list[int]], Any]
+    hold_out: Callable[..., tuple[Any, Any]]
+    fold: Callable[..., list[tuple[Any, Any]]]
+    groups: Callable[[Any], list[dict[int, float]]]
+    together: bool  # all groups are divided as one
+
+
+def ratings_of_sizes(sizes: list[int]) -> Ratings:
+    """User j has so many ratings, at the items j, j + 2, …; values are numbers from 0."""
+    users = np.repeat(np.arange(len(sizes)), sizes)
+    items = np.concatenate([j + 2 * np.arange(size) for j, size in enumerate(sizes)])
+    values = np.arange(float(len(users)))
+    return Ratings.from_arrays(users, items, values, n_users=len(sizes), n_items=100)
+
+
+def tasks_of_sizes(sizes: list[int]) -> Tasks:
+    """Features and targets of a sample are the same number."""
+    numbers = np.split(np.arange(float(sum(sizes))), np.cumsum(sizes)[:-1])
+    return Tasks.from_arrays([mine[:, None] for mine in numbers], numbers)
+
+
+def entries(ratings: Ratings) -> list[dict[int, float]]:
+    found: list[dict[int, float]] = [{} for _ in range(ratings.n_users)]
+    for user, item, value in zip(
+        ratings.users_of_values(), ratings.items, ratings.values, strict=True
+    ):
+        found[user][int(item)] = float(value)
+    return found
+
+
+def samples_of(tasks: Tasks) -> list[dict[int, float]]:
+    return [
+        dict(zip(map(int, x[:, 0]), y.tolist(), strict=True))
+        for x, y in zip(tasks.features, tasks.targets, strict=True)
+    ]
+
+
+DIVIDERS = {
+    "ratings": Divider(ratings_of_sizes, hold_out_ratings, fold_ratings, entries, True),
+    "samples": Divider(tasks_of_sizes, hold_out_samples, fold_samples, samples_of, False),
+}
+every_divider = pytest.mark.parametrize("divider", DIVIDERS.values(), ids=DIVIDERS)
+sizes = st.lists(st.integers(5, 25), min_size=1, max_size=6)
+seeds = st.integers(0, 2**32)
+
+
+def assert_divided(divider: Divider, whole: Any, train: Any, test: Any) -> None:
+    """Every entry is in exactly one part, under the same user and item or task."""
+    assert train.n_items == test.n_items == whole.n_items
+    parts = divider.groups(whole), divider.groups(train), divider.groups(test)
+    for everything, known, hidden in zip(*parts, strict=True):
+        assert not set(known) & set(hidden)
+        assert known | hidden == everything
+
+
+def counts(divider: Divider, data: Any) -> list[int]:
+    each = [len(group) for group in divider.groups(data)]
+    return [sum(each)] if divider.together else each
+
+
+@every_divider
+@given(sizes, st.floats(0.0, 1.0, exclude_max=True), seeds)
+def test_a_part_of_the_share_is_held_out(
+    divider: Divider, sizes: list[int], share: float, seed: int
+) -> None:
+    whole = divider.make(sizes)
+    train, test = divider.hold_out(whole, share, seed=seed)
+    assert_divided(divider, whole, train, test)
+    assert counts(divider, test) == [round(share * n) for n in counts(divider, whole)]
+
+
+@every_divider
+@given(sizes, st.integers(2, 5), seeds)
+def test_every_entry_is_in_the_test_part_of_exactly_one_fold(
+    divider: Divider, sizes: list[int], n_folds: int, seed: int
+) -> None:
+    whole = divider.make(sizes)
+    folds = divider.fold(whole, n_folds, seed=seed)
+    assert len(folds) == n_folds
+    tested: list[dict[int, float]] = [{} for _ in sizes]
+    for train, test in folds:
+        assert_divided(divider, whole, train, test)
+        for group, found in zip(divider.groups(test), tested, strict=True):
+            assert not set(group) & set(found)
+            found |= group
+        for mine, total in zip(counts(divider, test), counts(divider, whole), strict=True):
+            assert total // n_folds <= mine <= -(-total // n_folds)
+    assert tested == divider.groups(whole)
+
+
+@every_divider
+@pytest.mark.parametrize("way", ["hold_out", "fold"])
+def test_the_same_seed_divides_in_the_same_way_and_another_otherwise(
+    divider: Divider, way: str
+) -> None:
+    whole = divider.make([20, 7, 30])
+
+    def divided(seed: int) -> list[dict[int, float]]:
+        if way == "hold_out":
+            return divider.groups(divider.hold_out(whole, 0.4, seed=seed)[1])
+        return divider.groups(divider.fold(whole, 3, seed=seed)[0][1])
+
+    assert divided(1) == divided(1)
+    assert divided(1) != divided(2)
+
+
+@every_divider
+def test_dividing_leaves_the_data_alone(divider: Divider) -> None:
+    whole = divider.make([6, 9])
+    arrays = (
+        [*whole.features, *whole.targets]
+        if isinstance(whole, Tasks)
+        else [whole.starts, whole.items, whole.values]
+    )
+    before = [array.tobytes() for array in arrays]
+    for array in arrays:
+        array.flags.writeable = False
+    parts = [*divider.hold_out(whole, 0.5), *divider.fold(whole, 3)[0]]
+    for part in parts:
+        values = part.targets[0] if isinstance(part, Tasks) else part.values
+        values += 1.0
+    assert [array.tobytes() for array in arrays] == before
+
+
+@every_divider
+def test_a_fifth_is_held_out_unless_told(divider: Divider) -> None:
+    assert counts(divider, divider.hold_out(divider.make([10, 20]))[1]) in ([6], [2, 4])
+
+
+@every_divider
+@pytest.mark.parametrize(
+    ("share", "message"),
+    [
+        (1.0, "share is 1; choose a finite number of at least 0 and below 1"),
+        (-0.1, "share is -0.1; choose a finite number of at least 0 and below 1"),
+        (np.nan, "share is nan; choose a finite number"),
+        ("half", "share must be a number, not 'half'"),
+    ],
+)
+def test_an_impossible_share_is_refused(divider: Divider, share: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        divider.hold_out(divider.make([6, 9]), share)
+
+
+@every_divider
+@pytest.mark.parametrize(
+    ("n_folds", "message"),
+    [
+        (1, "n_folds is 1, but there are . things to divide; choose a number from 2 to ."),
+        (10, "n_folds is 10, but there are . things to divide; choose a number from 2 to ."),
+        (2.0, "n_folds must be a whole number, not 2.0"),
+    ],
+)
+def test_an_impossible_number_of_folds_is_refused(
+    divider: Divider, n_folds: Any, message: str
+) -> None:
+    with pytest.raises(DataError, match=message):
+        divider.fold(divider.make([4, 3]), n_folds)
+
+
+def test_one_task_too_small_for_the_folds_is_refused() -> None:
+    with pytest.raises(DataError, match="n_folds is 5, but there are 3 things to divide"):
+        fold_samples(tasks_of_sizes([9, 3]), 5)
+
+
+@given(sizes=st.lists(st.integers(0, 6), min_size=1, max_size=8).filter(any), data=st.data())
+def test_taken_values_are_those_of_a_dense_table(sizes: list[int], data: st.DataObject) -> None:
+    ratings = ratings_of_sizes(sizes)
+    total = ratings.n_values
+    chosen = np.array(data.draw(st.lists(st.booleans(), min_size=total, max_size=total)))
+    table = np.full((ratings.n_users, ratings.n_items), np.nan)
+    table[ratings.users_of_values()[chosen], ratings.items[chosen]] = ratings.values[chosen]
+    taken = ratings.take_values(chosen)
+    assert (taken.n_users, taken.n_items) == table.shape
+    for user, row in enumerate(table):
+        mine = slice(taken.starts[user], taken.starts[user + 1])
+        assert taken.items[mine].tolist() == np.flatnonzero(~np.isnan(row)).tolist()
+        assert taken.values[mine].tolist() == row[~np.isnan(row)].tolist()
+    assert (taken.starts.dtype, taken.items.dtype) == (ratings.starts.dtype, ratings.items.dtype)
+
+
+def test_shifted_values_leave_the_entries_and_the_original_as_they_are() -> None:
+    ratings = ratings_of_sizes([2, 0, 3])
+    shifted = ratings.shifted(-1.5)
+    assert shifted.values.tolist() == [-1.5, -0.5, 0.5, 1.5, 2.5]
+    assert ratings.values.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
+    assert [list(group) for group in entries(shifted)] == [[0, 2], [], [2, 4, 6]]
+
+
+def test_a_task_may_be_left_without_samples() -> None:
+    tasks = tasks_of_sizes([2, 3])
+    taken = tasks.take_samples([np.array([False, False]), np.array([True, False, True])])
+    assert [y.tolist() for y in taken.targets] == [[], [2.0, 4.0]]
+    assert [x.shape for x in taken.features] == [(0, 1), (2, 1)]
+    with pytest.raises(ValueError, match="shorter"):
+        tasks.take_samples([np.array([True, True])])

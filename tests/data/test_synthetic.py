@@ -145,6 +145,81 @@ def test_impossible_ratings_are_refused(
         low_rank_ratings(*sizes, **({"oversampling": 1.0} | options))
 
 
+SIZES: dict[str, Any] = {"n_items": 12, "n_users": 30, "rank": 2}
+every_condition = pytest.mark.parametrize("condition", [None, 20.0])
+
+
+def places(ratings: Ratings) -> set[tuple[int, int]]:
+    return set(zip(ratings.users_of_values().tolist(), ratings.items.tolist(), strict=True))
+
+
+@every_condition
+@pytest.mark.parametrize("n_test", [1, 200, 360])
+def test_the_test_set_is_the_table_itself_where_it_is_not_known(
+    n_test: int, condition: float | None
+) -> None:
+    options: dict[str, Any] = {**SIZES, "condition": condition, "seed": 2}
+    data = low_rank_ratings(**options, oversampling=2.0, noise=0.5, n_test=n_test)
+    truth = full_table(**options).ratings
+    test = data.test
+    assert test is not None
+    assert (test.n_items, test.n_users) == (12, 30)
+    assert not places(test) & places(data.ratings)
+    # The same sums in the same order, without the noise of the known entries.
+    table = dense(truth)
+    assert np.array_equal(test.values, table[test.items, test.users_of_values()])
+    known = data.ratings
+    assert np.abs(known.values - table[known.items, known.users_of_values()]).max() > 0.5
+    if n_test == 360:  # all that is left
+        assert len(places(test)) + len(places(known)) == 360
+
+
+def test_the_test_set_is_drawn_uniformly_without_a_glance_at_what_is_known() -> None:
+    data = low_rank_ratings(50, 200, 2, oversampling=5.0, n_test=2000, seed=3)
+    assert data.test is not None
+    left = 1.0 - data.ratings.density
+    # 2000 draws fall on unknown entries with that chance, without repetition; five deviations.
+    assert abs(data.test.n_values - 2000 * left) < 5 * np.sqrt(2000 * left * (1 - left))
+
+
+@every_condition
+def test_asking_for_a_test_set_does_not_change_the_ratings(condition: float | None) -> None:
+    plain, tested = (
+        low_rank_ratings(**SIZES, oversampling=2.0, condition=condition, n_test=n, seed=4)
+        for n in (0, 100)
+    )
+    assert plain.test is None and tested.test is not None
+    assert np.array_equal(plain.subspace, tested.subspace)
+    for name in ("starts", "items", "values"):
+        one, other = getattr(plain.ratings, name), getattr(tested.ratings, name)
+        assert np.array_equal(one, other)
+
+
+def test_test_sets_repeat_with_the_seed_and_differ_without() -> None:
+    sets = [
+        low_rank_ratings(**SIZES, oversampling=1.0, n_test=50, seed=seed).test for seed in (1, 1, 2)
+    ]
+    found = [places(test) for test in sets if test is not None]
+    assert found[0] == found[1] != found[2]
+
+
+def test_a_table_that_is_known_whole_has_no_test_set() -> None:
+    assert full_table(**SIZES, n_test=100).test is None
+
+
+@pytest.mark.parametrize(
+    ("n_test", "message"),
+    [
+        (-1, "n_test is -1; choose a number from 0 to 360"),
+        (361, "n_test is 361; choose a number from 0 to 360"),
+        (1.0, "n_test must be a whole number, not 1.0"),
+    ],
+)
+def test_impossible_test_sets_are_refused(n_test: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        low_rank_ratings(**SIZES, oversampling=1.0, n_test=n_test)
+
+
 def test_tasks_have_the_promised_shapes() -> None:
     tasks = subspace_tasks(8, 60, 2, samples=(3, 5)).tasks
     assert (tasks.n_items, tasks.n_tasks) == (8, 60)

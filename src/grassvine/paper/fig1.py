@@ -73,6 +73,9 @@ CASE = Case(
     tables=lambda results: [figures_table(results)],
     remarks=(
         "The paper does not say which table this is; a comment in its source names that of Case 1.",
+        "The paper's claims hold on the table of Case 1. On tables of 250 × 4000 and 800 × 8000 "
+        "agents in flat space do as well, with linearised and with tuned steps: there each agent "
+        "could nearly solve the task alone.",
         "Both geometries take steps that are linearised at each meeting. Steps a/(1+bk) as in the "
         "paper come with --tune.",
     ),
