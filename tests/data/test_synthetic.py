@@ -175,11 +175,11 @@ def test_the_test_set_is_the_table_itself_where_it_is_not_known(
 
 
 def test_the_test_set_is_drawn_uniformly_without_a_glance_at_what_is_known() -> None:
-    data = low_rank_ratings(50, 200, 2, oversampling=5.0, n_test=2000, seed=3)
-    assert data.test is not None
+    data = low_rank_ratings(50, 200, 2, oversampling=5.0, n_test=2480, seed=3)
+    assert data.test is not None and data.ratings.n_values == 2480
     left = 1.0 - data.ratings.density
-    # 2000 draws fall on unknown entries with that chance, without repetition; five deviations.
-    assert abs(data.test.n_values - 2000 * left) < 5 * np.sqrt(2000 * left * (1 - left))
+    # So many draws fall on unknown entries with that chance, without repetition; five deviations.
+    assert abs(data.test.n_values - 2480 * left) < 5 * np.sqrt(2480 * left * (1 - left))
 
 
 @every_condition

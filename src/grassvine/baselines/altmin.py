@@ -6,9 +6,10 @@ r"""Alt-Min (Argyriou, Evgeniou, Pontil 2008): convex multitask learning by one 
     Σ_t ½‖X_tw_t − y_t‖² + ½γ Σ_t w_tᵀD^{-1}w_t + ½γε \, \mathrm{tr} D^{-1}
 
 over the full m×m space, alternately: w_t = (X_tᵀX_t + γD⁻¹)⁻¹X_tᵀy_t, D = (WWᵀ + εI)^½ over its
-trace. With the best D the penalty is ½γ(tr (WWᵀ + εI)^½)², the squared trace norm of W. The gossip
-paper prints ½‖…‖² + λ‖…‖² with λ = 0.1, which read literally is γ = 0.2 here. (Tried on ten splits:
-γ = 0.1 is just below our band of Case 7 for Parkinsons, 0.2 and 0.3 are within both.)
+trace. With the best D the penalty is ½γ(tr (WWᵀ + εI)^½)², the squared trace norm of W. γ = 0.1 is
+the λ of the gossip paper, read as in our costs with ½ before both terms. Over 100 splits of Case 7
+it gives .3376 (Parkinsons) and .7744 (School) where the paper prints .340 and .781; γ = 0.2, the
+printed formula taken literally, gives .3400 and .7623.
 """
 
 from dataclasses import dataclass
@@ -43,7 +44,7 @@ class AltMinResult:
 
 def alt_min(
     tasks: Tasks,
-    gamma: float = 0.2,
+    gamma: float = 0.1,
     *,
     smoothing: float = 1e-8,
     tolerance: float = 1e-8,
