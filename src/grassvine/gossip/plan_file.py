@@ -124,6 +124,6 @@ def _name(record: object, names: Mapping[str, type], what: str) -> str:
 
 
 def _kind(name: object, names: Mapping[str, type], where: str) -> type:
-    if name not in names:
+    if not isinstance(name, str) or name not in names:
         raise PlanError(unknown(where, name, names))
-    return names[name]  # type: ignore[index]
+    return names[name]

@@ -4,12 +4,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 
 from grassvine.engines import Engine, LocalEngine
 from grassvine.foundations.arrays import Array
+from grassvine.foundations.errors import PlanError, unknown
 from grassvine.foundations.options import whole_number
 from grassvine.gossip import History, Observer
 from grassvine.report.page import Picture, Table
@@ -56,6 +57,8 @@ class Request:
 
     def __post_init__(self) -> None:
         """Check the options."""
+        if self.scale not in get_args(Scale):
+            raise PlanError(unknown("scale", self.scale, get_args(Scale)))
         whole_number("seed", self.seed, least=0)
         if self.repeats is not None:
             whole_number("repeats", self.repeats, least=1)

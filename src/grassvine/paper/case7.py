@@ -47,8 +47,8 @@ def _claims_of(dataset: str, results: Results) -> list[Claim]:
     gossip, batch = results.where(method=PRECON.name), results.where(method=ALT_MIN)
     rival = batch.mean("nmse")
     means = {rank: gossip.where(rank=rank).mean("nmse") for rank in gossip.each("rank")}
-    best = BEST.get(dataset, min(means))
-    reached = means.get(best, math.nan)
+    best = BEST[dataset] if BEST.get(dataset) in means else min(means)
+    reached = means[best]
     mine, theirs = (_by_agent(r) for r in (gossip.where(rank=min(means)), batch))
     better = int(np.sum(mine < theirs))
     gap = max(mean - rival for mean in means.values())
@@ -62,9 +62,8 @@ def _claims_of(dataset: str, results: Results) -> list[Claim]:
         Claim(
             f"{dataset}: a smaller NMSE than Alt-Min's is obtained, at rank {best}.",
             reached < rival,
-            f"{reached:.3f} at rank {best}, Alt-Min {rival:.3f} "
-            f"(standard errors {gossip.where(rank=best).standard_error('nmse'):.3f}, "
-            f"{batch.standard_error('nmse'):.3f})",
+            f"{score(gossip.where(rank=best), 'nmse')} at rank {best}, "
+            f"Alt-Min {score(batch, 'nmse')}",
         ),
         Claim(
             f"{dataset}: certain agents outperform Alt-Min.",

@@ -176,5 +176,5 @@ def _open(name: str) -> tuple[str, LabelledRatings]:
     if name in SOURCES:
         return name, load_ratings(name)
     if Path(name).exists():
-        return Path(name).name, read_ratings_file(name)
+        return name, read_ratings_file(name)
     raise DataError(f"{unknown('data set', name, SOURCES)} Or give the path of a file of ratings.")

@@ -58,8 +58,9 @@ def run_variant(
         rank=rank,
         rho=variant.rho,
         updates=int(final["update"].max()),
-        train_mse=float(final["mse"] @ counts / counts.sum()),
-        worst_agent_train_mse=float(final["mse"].max()),
+        # An agent without entries has no error of its own.
+        train_mse=float(np.nansum(final["mse"] * counts) / counts.sum()),
+        worst_agent_train_mse=float(np.nanmax(final["mse"])),
         consensus_distance=max(Grassmann().distance(a, b) for a, b in pairwise(spaces)),
         messages=result.messages,
         bytes=result.bytes,

@@ -50,12 +50,13 @@ def normalised_errors(problem: MultitaskProblem, basis: Array, test: Tasks) -> A
 
 
 def nmse_of_weights(weights: Array, train: Tasks, test: Tasks) -> Array:
-    """The NMSE of each task, for weights in the features themselves (tasks×items)."""
+    """The NMSE of each task that has test samples, for weights in the features (tasks×items)."""
     return np.array(
         [
             np.mean((x @ w - y) ** 2) / np.var(known, ddof=1)
             for x, y, w, known in zip(
                 test.features, test.targets, weights, train.targets, strict=True
             )
+            if len(y)
         ]
     )
