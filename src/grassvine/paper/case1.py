@@ -13,7 +13,7 @@ TOGETHER = 1e-5
 
 
 def _named(variant: Variant, rho: float) -> Variant:
-    return replace(variant, name=f"{variant.name}, ρ = {power(rho)}")
+    return replace(variant, name=f"{variant.name}, ρ={power(rho)}")
 
 
 BALANCED, ONLY_AGREEING = (_named(stochastic_gossip(rho), rho) for rho in (MODERATE, HUGE))

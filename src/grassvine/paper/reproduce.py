@@ -14,6 +14,7 @@ from grassvine.report.page import (
     Block,
     Bullets,
     Heading,
+    Link,
     Paragraph,
     Table,
     Verdicts,
@@ -82,7 +83,8 @@ def write_index(
         blocks += [
             Heading(one.case.title),
             Verdicts([(claim.claim, claim.holds, claim.evidence) for claim in one.claims]),
-            Paragraph(f"Page: {one.case.name}.html. {_how(one)}"),
+            Paragraph(_how(one)),
+            Link("Figures and tables", one.case.name),
         ]
     if missing:
         rows = [(name, reason) for name, reason in missing.items()]

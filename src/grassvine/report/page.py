@@ -88,6 +88,25 @@ class Paragraph:
 
 
 @dataclass(frozen=True, slots=True)
+class Link:
+    """The way to another page in the same folder."""
+
+    text: str
+    stem: str
+
+    def __post_init__(self) -> None:
+        _check_name(self.stem)
+
+    def html(self) -> str:
+        """Render for a browser."""
+        return f'<p><a href="{self.stem}.html">{_html(self.text)}</a></p>'
+
+    def markdown(self) -> str:
+        """Render for an editor."""
+        return f"[{_escaped(self.text)}]({self.stem}.md)"
+
+
+@dataclass(frozen=True, slots=True)
 class Bullets:
     """A list without numbers."""
 
@@ -193,7 +212,7 @@ class Picture:
         return _captioned(f"![{_escaped(self.alt)}]({self.name}.png)", self.caption)
 
 
-Block: TypeAlias = Heading | Paragraph | Bullets | Table | Verdicts | Picture
+Block: TypeAlias = Heading | Paragraph | Link | Bullets | Table | Verdicts | Picture
 
 
 def to_html(title: str, blocks: Sequence[Block]) -> str:
