@@ -103,7 +103,8 @@ def test_no_text_breaks_the_html(text: str) -> None:
     ]
     assert reader.names == plain.names
     assert sum("caption" in tag for tag in reader.tags) == captions
-    assert reader.texts["title"] == reader.texts["h1"] == reader.texts["p"] == [shown]
+    assert reader.texts["title"] == reader.texts["h1"] == reader.texts["a"] == [shown]
+    assert reader.texts["p"][0] == shown
     assert reader.texts["td"][0] == reader.texts["h2"][0] == shown and reader.alts == [shown]
     html.encode()
 
