@@ -123,6 +123,8 @@ def _truncated_cg(
             return step, image, inner, False
         scaled = model.precondition(residual)
         product, before = float(np.sum(residual * scaled)), product
+        if product == 0.0:  # from a start that is the minimum up to rounding
+            return step, image, inner, False
         towards = -scaled + (product / before) * towards
     return step, image, max_inner, False
 
