@@ -30,6 +30,7 @@ from grassvine.engines import LocalEngine, Run, ThreadsEngine, run
 from grassvine.geometry import Euclidean, Grassmann
 from grassvine.gossip import (
     EarlyStop,
+    Exact,
     Gossip,
     History,
     Plan,
@@ -70,6 +71,7 @@ __all__ = [
     "CustomProblem",
     "EarlyStop",
     "Euclidean",
+    "Exact",
     "Gossip",
     "Grassmann",
     "History",

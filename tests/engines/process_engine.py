@@ -1,11 +1,13 @@
 """An engine for the contract suite: every agent in its own process, nothing but bytes between them.
 
 Messages wait in a shuffled heap and some arrive twice; an agent takes them from a mailbox keyed by
-(slot, sender). There is no barrier: each process goes through its own slots at its own pace.
+(slot, sender), which stands before the bytes of a message. There is no barrier: each process goes
+through its own slots at its own pace.
 """
 
 import multiprocessing
 import multiprocessing.connection
+import struct
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from multiprocessing.connection import Connection
@@ -22,6 +24,7 @@ from grassvine.gossip import Agent, Message, Observer, StepReport, decode, encod
 from grassvine.network import Timetable
 
 TIMEOUT = 60.0
+ADDRESS = struct.Struct("<qq")  # slot, sender
 
 
 @dataclass(frozen=True)
@@ -110,14 +113,14 @@ class ProcessEngine:
 def _live(agent: Agent, timetable: Timetable, n_slots: int, line: Connection) -> None:
     """Go through the slots of one agent; what is sent at a slot is made before moving in it."""
     heard = dict(timetable.meetings_of(agent.id))
-    mailbox: dict[tuple[int, int], Message] = {}
+    mailbox: dict[tuple[int, int], bytes] = {}
     try:
         with one_blas_thread():
             for slot in range(n_slots):
                 for sender, receiver in timetable.deliveries(slot):
                     if sender == agent.id:
-                        data = encode(agent.outgoing(slot))
-                        line.send(("mail", (receiver, data)))
+                        address = ADDRESS.pack(slot, agent.id)
+                        line.send(("mail", (receiver, address + encode(agent.outgoing(slot)))))
                 if slot in heard:
                     inbox = _collect(agent, slot, heard[slot], mailbox, line)
                     report = _attributed_meeting(agent, slot, inbox)
@@ -138,11 +141,13 @@ def _collect(
     agent: Agent,
     slot: int,
     senders: tuple[int, ...],
-    mailbox: dict[tuple[int, int], Message],
+    mailbox: dict[tuple[int, int], bytes],
     line: Connection,
 ) -> list[Message]:
     while not all((slot, sender) in mailbox for sender in senders):
-        message = decode(line.recv_bytes(), agent.expected(slot))
-        if message.slot >= slot:
-            mailbox[message.slot, message.sender] = message
-    return [mailbox.pop((slot, sender)) for sender in senders]
+        data = line.recv_bytes()
+        when, sender = ADDRESS.unpack(data[: ADDRESS.size])
+        if when >= slot:
+            mailbox[when, sender] = data[ADDRESS.size :]
+    # Only now: what a slot may bring is known when it is due, for shapes may change on the way.
+    return [decode(mailbox.pop((slot, sender)), agent.expected(slot)) for sender in senders]

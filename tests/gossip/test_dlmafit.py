@@ -356,9 +356,9 @@ def test_a_fingerprint_tells_methods_and_options_apart() -> None:
     ("old", "new", "message"),
     [
         ('"d-lmafit"', '"d-lmafitt"', "unknown method.kind 'd-lmafitt'; did you mean 'd-lmafit'?"),
-        ('"d-lmafit"', '"admm"', "unknown method.kind 'admm'; choose from d-lmafit, gossip"),
-        ('kind = "d-lmafit"\n', "", "unknown method.kind None; choose from d-lmafit, gossip"),
-        ('"d-lmafit"', "3", "unknown method.kind 3; choose from d-lmafit, gossip"),
+        ('"d-lmafit"', '"admm"', "unknown method.kind 'admm'; choose from d-lmafit, deepca"),
+        ('kind = "d-lmafit"\n', "", "unknown method.kind None; choose from d-lmafit, deepca"),
+        ('"d-lmafit"', "3", "unknown method.kind 3; choose from d-lmafit, deepca"),
         ('"d-lmafit"', '"gossip"', "step is missing or no table"),
         ("most_omega", "omega", "method.omega: unknown key 'omega'; did you mean 'most_omega'"),
         ("most_omega = 2.0", "most_omega = 0.0", "most_omega is 0; choose a finite number of at"),

@@ -90,7 +90,7 @@ def test_users_with_few_or_no_ratings_are_handled(lam: float) -> None:
 def test_the_bits_do_not_depend_on_the_number_of_threads(
     threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("grassvine.problems.completion.LEAST_VALUES_IN_BLOCK", 50)
+    monkeypatch.setattr("grassvine.problems.blocks.LEAST_VALUES_IN_BLOCK", 50)
     table = ratings(0, n_users=400)
     one = gv.CompletionProblem(table, unobserved=0.1)
     many = gv.CompletionProblem(table, unobserved=0.1, threads=threads)
@@ -107,7 +107,7 @@ def test_the_bits_do_not_depend_on_the_number_of_threads(
 
 
 def test_blocks_cover_every_user_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("grassvine.problems.completion.LEAST_VALUES_IN_BLOCK", 1)
+    monkeypatch.setattr("grassvine.problems.blocks.LEAST_VALUES_IN_BLOCK", 1)
     bounds = gv.CompletionProblem(ratings(0, n_users=400))._blocks
     assert len(bounds) == 8
     assert [user for first, last in bounds for user in range(first, last)] == list(range(400))

@@ -14,10 +14,13 @@ from grassvine.engines.run import Run, run
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import AgentError, CheckFailed
 from grassvine.gossip import (
+    REXTRA,
     DLMaFit,
+    Exact,
     Gossip,
     Plan,
     StepReport,
+    Tracked,
     parallel,
     precon_parallel,
     precon_stochastic,
@@ -33,9 +36,9 @@ N_AGENTS = 5
 def check_engine(engine: Engine) -> None:
     """Run every method on an engine and compare it with the local one, bit by bit.
 
-    The four variants of gossip, one with all links at once and D-LMaFit run on a path and on a
-    random network, completing ratings and learning tasks. An early stop and a failing agent are
-    tried.
+    The four variants of gossip, one with all links at once, D-LMaFit and the exact methods run on a
+    path and on a random network, completing ratings and learning tasks. An early stop and a
+    failing agent are tried.
     """
     completion, plain = _completion_problems(0.01), _completion_problems(0.0)
     networks = (path(N_AGENTS), erdos_renyi(N_AGENTS, 0.6, seed=1))
@@ -46,6 +49,9 @@ def check_engine(engine: Engine) -> None:
         precon_parallel(n_slots=20),
         Gossip(n_slots=10, schedule=AllEdges()),
         DLMaFit(n_slots=10, most_omega=12.0),
+        Exact(max_sums=60),
+        Tracked(n_iterations=4),
+        REXTRA(n_slots=20),
     )
     for network in networks:
         for method in methods:

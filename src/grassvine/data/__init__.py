@@ -10,6 +10,7 @@ from grassvine.data.sources import SOURCES, Source
 from grassvine.data.split import (
     fold_ratings,
     fold_samples,
+    hold_out_of_users,
     hold_out_ratings,
     hold_out_samples,
     split_samples,
@@ -31,6 +32,7 @@ __all__ = [
     "fetch",
     "fold_ratings",
     "fold_samples",
+    "hold_out_of_users",
     "hold_out_ratings",
     "hold_out_samples",
     "load_ratings",

@@ -49,6 +49,21 @@ def hold_out_samples(tasks: Tasks, share: float = 0.2, *, seed: int = 0) -> tupl
     return tasks.take_samples([~chosen for chosen in test]), tasks.take_samples(test)
 
 
+def hold_out_of_users(ratings: Ratings, share: float, seed: int) -> tuple[Ratings, Ratings]:
+    """Divide the entries of each user into those to fit and, about a share, those held out.
+
+    Who decides is a hash of the seed, the item and the sum of the user's item numbers: the draw is
+    the same whichever agent holds the user, and so is what is chosen by it.
+    """
+    real_number("share", share, least=0.0, below=1.0, error=DataError)
+    whole_number("seed", seed, least=0, error=DataError)
+    before = np.concatenate([[0], np.cumsum(ratings.items, dtype=np.int64)])[ratings.starts]
+    mark = np.diff(before).astype(np.uint64) + np.uint64(seed % 2**32 << 32)
+    drawn = _mixed(_mixed(mark)[ratings.users_of_values()] + ratings.items.astype(np.uint64))
+    held = drawn < np.uint64(int(share * 2**64))
+    return ratings.take_values(~held), ratings.take_values(held)
+
+
 def fold_ratings(ratings: Ratings, n_folds: int, *, seed: int = 0) -> list[tuple[Ratings, Ratings]]:
     """Divide the entries at random into folds; each in turn is the test part of the others."""
     fold = _folds(ratings.n_values, n_folds, stream(seed, "data", "folds"))
@@ -69,6 +84,14 @@ def fold_samples(tasks: Tasks, n_folds: int, *, seed: int = 0) -> list[tuple[Tas
         )
         for number in range(n_folds)
     ]
+
+
+def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Hash numbers by splitmix64."""
+    numbers = numbers + np.uint64(0x9E3779B97F4A7C15)
+    numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return numbers ^ (numbers >> np.uint64(31))
 
 
 def _random_share(total: int, share: float, rng: Generator) -> NDArray[np.bool_]:

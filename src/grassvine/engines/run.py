@@ -11,7 +11,7 @@ from grassvine.foundations.arrays import Array
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.foundations.errors import PlanError
 from grassvine.gossip.history import History, Recorder
-from grassvine.gossip.observers import together
+from grassvine.gossip.observers import AllFinished, together
 from grassvine.gossip.plan import Plan
 from grassvine.gossip.report import Observer
 from grassvine.problems.base import LocalProblem
@@ -103,7 +103,8 @@ def run(
         )
     agents = [plan.agent(number, problem) for number, problem in enumerate(problems)]
     recorder = Recorder()
-    outcome = (engine or LocalEngine()).run(agents, plan.timetable, together(recorder, *observers))
+    observe = together(recorder, AllFinished(len(agents)), *observers)
+    outcome = (engine or LocalEngine()).run(agents, plan.timetable, observe)
     return Run(
         plan=plan,
         bases=tuple(plan.geometry.as_point(state["basis"]) for state in outcome.states),

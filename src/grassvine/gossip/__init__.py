@@ -1,8 +1,10 @@
 """How agents move: the step, the method, the plan that all agree on, and what was recorded."""
 
 from grassvine.gossip.agent import Agent, GossipAgent
+from grassvine.gossip.deepca import DeEPCA
 from grassvine.gossip.descent import descend
 from grassvine.gossip.dlmafit import DLMaFit, DLMaFitAgent
+from grassvine.gossip.exact import Exact
 from grassvine.gossip.history import History, Recorder
 from grassvine.gossip.message import Message, decode, encode
 from grassvine.gossip.method import (
@@ -15,26 +17,35 @@ from grassvine.gossip.method import (
     stochastic,
 )
 from grassvine.gossip.observers import EarlyStop
+from grassvine.gossip.offset_model import Offsets
 from grassvine.gossip.plan import Plan
 from grassvine.gossip.report import Observer, StepReport
+from grassvine.gossip.rextra import REXTRA, NeighbourAgent
 from grassvine.gossip.step import Move, gossip_step
+from grassvine.gossip.tracking import Tracked
 
 __all__ = [
+    "REXTRA",
     "Agent",
     "DLMaFit",
     "DLMaFitAgent",
+    "DeEPCA",
     "EarlyStop",
+    "Exact",
     "Gossip",
     "GossipAgent",
     "History",
     "Message",
     "Method",
     "Move",
+    "NeighbourAgent",
     "Observer",
+    "Offsets",
     "Plan",
     "Recorder",
     "StepReport",
     "StepSize",
+    "Tracked",
     "decode",
     "descend",
     "encode",

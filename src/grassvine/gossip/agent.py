@@ -95,7 +95,7 @@ class GossipAgent:
             evaluation,
             neighbours,
             degree=self._degree,
-            slot=slot,
+            slot=self._updates if self._method.clock == "own" else slot,
         )
         farthest = max(range(len(inbox)), key=move.distances.__getitem__)
         report = StepReport(

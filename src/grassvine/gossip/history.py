@@ -16,7 +16,9 @@ from grassvine.gossip.report import StepReport
 
 FORMAT = "grassvine history 1"
 _KINDS = {
-    field.name: (np.int64 if field.type is int else np.float64) for field in fields(StepReport)
+    field.name: np.int64 if field.type is int else np.float64
+    for field in fields(StepReport)
+    if field.type is not str
 }
 
 

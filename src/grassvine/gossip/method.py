@@ -31,11 +31,12 @@ class Method(Protocol):
 
 
 Preconditioner = Literal["none", "gram", "curvature"]
+Clock = Literal["common", "own"]
 
 
 @dataclass(frozen=True, slots=True)
 class StepSize:
-    """The length of a step at slot k: γ_k = a / (1 + b·k).
+    """The length of a step: γ_k = a / (1 + b·k), where k is the slot or an agent's own update.
 
     ``StepSize()`` is the unit step, which needs no tuning with the curvature preconditioner.
     ``a=None`` takes at each meeting the a that minimises the cost linearised there, along the
@@ -52,7 +53,7 @@ class StepSize:
         real_number("step.b", self.b, least=0.0)
 
     def at(self, slot: int, linearised: Callable[[], float]) -> float:
-        """Return γ of a slot."""
+        """Return γ of a slot, or of an update."""
         return (linearised() if self.a is None else self.a) / (1.0 + self.b * slot)
 
 
@@ -74,6 +75,9 @@ class Gossip:
         unit step is right.
     step : StepSize
         How far to go.
+    clock : {"common", "own"}
+        What makes γ fall: the slots of all, as in the paper, or each agent's own updates, which
+        need no common clock.
     """
 
     rho: float = 1e3
@@ -81,6 +85,7 @@ class Gossip:
     schedule: Schedule = field(default_factory=OneEdge)
     preconditioner: Preconditioner = "curvature"
     step: StepSize = field(default_factory=StepSize)
+    clock: Clock = "common"
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -89,6 +94,8 @@ class Gossip:
         if self.preconditioner not in get_args(Preconditioner):
             known = get_args(Preconditioner)
             raise PlanError(unknown("preconditioner", self.preconditioner, known))
+        if self.clock not in get_args(Clock):
+            raise PlanError(unknown("clock", self.clock, get_args(Clock)))
         if self.preconditioner == "none" and self.step == StepSize():
             raise PlanError(
                 "the unit step needs a preconditioner; without one choose StepSize(a, b) or the "

@@ -42,6 +42,20 @@ class EarlyStop:
         )
 
 
+class AllFinished:
+    """Stop when every agent has said that it is done; the reason is the last one given."""
+
+    def __init__(self, n_agents: int):
+        self._working = set(range(whole_number("n_agents", n_agents, least=1)))
+
+    def __call__(self, report: StepReport) -> str | None:
+        """Cross off an agent that is done."""
+        if not report.finished:
+            return None
+        self._working.discard(report.agent)
+        return None if self._working else report.finished
+
+
 def together(*observers: Observer) -> Observer:
     """Return one observer that tells all; the first reason to stop counts."""
 

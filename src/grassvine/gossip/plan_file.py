@@ -9,18 +9,37 @@ import tomli_w
 
 from grassvine.foundations.errors import PlanError, unknown
 from grassvine.geometry import Euclidean, Grassmann
+from grassvine.gossip.deepca import DeEPCA
 from grassvine.gossip.dlmafit import DLMaFit
+from grassvine.gossip.exact import Exact
 from grassvine.gossip.method import Gossip, StepSize
-from grassvine.network.graph import Network
-from grassvine.network.schedule import AllEdges, Matchings, OneEdge
+from grassvine.gossip.offset_model import Offsets
+from grassvine.gossip.rextra import REXTRA
+from grassvine.gossip.tracking import Tracked
+from grassvine.network import AllEdges, Epochs, Matchings, Network, OneEdge, PoissonClocks, Recorded
 
 if TYPE_CHECKING:
     from grassvine.gossip.plan import Plan
 
 FORMAT = 1
-METHODS: dict[str, type] = {"gossip": Gossip, "d-lmafit": DLMaFit}
+METHODS: dict[str, type] = {
+    "gossip": Gossip,
+    "exact": Exact,
+    "offsets": Offsets,
+    "tracked": Tracked,
+    "rextra": REXTRA,
+    "deepca": DeEPCA,
+    "d-lmafit": DLMaFit,
+}
 GEOMETRIES: dict[str, type] = {"grassmann": Grassmann, "euclidean": Euclidean}
-SCHEDULES: dict[str, type] = {"one-edge": OneEdge, "matchings": Matchings, "all-edges": AllEdges}
+SCHEDULES: dict[str, type] = {
+    "one-edge": OneEdge,
+    "matchings": Matchings,
+    "all-edges": AllEdges,
+    "poisson-clocks": PoissonClocks,
+    "epochs": Epochs,
+    "recorded": Recorded,
+}
 
 Record = TypeVar("Record")
 
@@ -67,7 +86,7 @@ def _options(method: object) -> dict[str, Any]:
     if isinstance(method, Gossip):
         # A step without an `a` is the automatic one: TOML has no null.
         step = {name: value for name, value in _items(method.step).items() if value is not None}
-        options |= {"schedule": _name(method.schedule, SCHEDULES, "schedule"), "step": step}
+        options |= {"schedule": _schedule_options(method.schedule), "step": step}
     return options
 
 
@@ -75,9 +94,26 @@ def _method(table: dict[str, Any]) -> Any:
     kind = _kind(table.pop("kind", None), METHODS, "method.kind")
     if kind is Gossip:
         if "schedule" in table:
-            table["schedule"] = _kind(table["schedule"], SCHEDULES, "method.schedule")()
+            table["schedule"] = _schedule(table["schedule"], "method.schedule")
         table["step"] = _build(StepSize, {"a": None, **_table(table, "step")}, "method.step")
     return _build(kind, table, "method")
+
+
+def _schedule_options(schedule: object) -> str | dict[str, Any]:
+    """Return the name of a schedule; a table if it has options."""
+    name = _name(schedule, SCHEDULES, "schedule")
+    options = {key: value for key, value in _items(schedule).items() if value is not None}
+    if "schedule" in options:
+        options["schedule"] = _schedule_options(options["schedule"])
+    return {"kind": name, **options} if options else name
+
+
+def _schedule(value: object, where: str) -> Any:
+    table = dict(value) if isinstance(value, dict) else {"kind": value}
+    kind = _kind(table.pop("kind", None), SCHEDULES, where)
+    if "schedule" in table:
+        table["schedule"] = _schedule(table["schedule"], f"{where}.schedule")
+    return _build(kind, table, where)
 
 
 def _items(record: Any) -> dict[str, Any]:

@@ -11,6 +11,8 @@ class StepReport:
 
     The cost falls out of the step and ‖Log‖ is the distance, so watching needs no extra message.
     After the last slot each agent reports its final state, with ``step`` 0 and no neighbour (−1).
+    An agent whose method knows when it is done says so, and why, in ``finished``: a run ends when
+    all have.
     """
 
     agent: int
@@ -24,6 +26,7 @@ class StepReport:
     step: float = 0.0
     messages: int = 0
     bytes: int = 0
+    finished: str = ""
 
 
 # An observer may return a sentence: the run stops after the slot, for that reason.

@@ -7,7 +7,8 @@ An agent of degree deg that meets the neighbours V_1 … V_n moves by
     ξ &= α·\mathrm{grad} f(U) − ρ Σ_j \mathrm{Log}_U(V_j), \qquad α = n/\deg \\
     U_+ &= \mathrm{Exp}_U(−γ_k \mathrm{Proj}_U(M^{-1} ξ))
 
-where M is the preconditioner (``metric.py``). With α = n/deg the costs of all links add up to the
+where M is the preconditioner (``metric.py``) and k the slot or, on a clock of its own, the number
+of the agent's updates so far. With α = n/deg the costs of all links add up to the
 whole objective on any graph; on a path it is the paper's {1, ½, …, ½, 1}.
 """
 

@@ -1,6 +1,8 @@
 """Who may talk to whom, and when: agents are numbers here and nothing else."""
 
+from grassvine.network.clocks import PoissonClocks
 from grassvine.network.graph import Network
+from grassvine.network.recorded import Recorded
 from grassvine.network.schedule import AllEdges, Matchings, OneEdge, Schedule
 from grassvine.network.shapes import (
     complete,
@@ -14,12 +16,16 @@ from grassvine.network.shapes import (
     star,
 )
 from grassvine.network.timetable import Timetable
+from grassvine.network.varying import Epochs
 
 __all__ = [
     "AllEdges",
+    "Epochs",
     "Matchings",
     "Network",
     "OneEdge",
+    "PoissonClocks",
+    "Recorded",
     "Schedule",
     "Timetable",
     "complete",

@@ -1,17 +1,29 @@
 """A timetable: who sends to whom at every slot, drawn whole before slot 0, then a plain table."""
 
 import hashlib
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
 
 from grassvine.foundations.errors import NetworkError
+from grassvine.foundations.files import write_whole
 from grassvine.network.graph import Edge
 
 Delivery = tuple[int, int]  # sender, receiver
+
+FORMAT = "grassvine timetable 1"
+_KINDS = {
+    "n_agents": ("<i8", 1),
+    "offsets": ("<i8", 1),
+    "senders": ("<i4", 1),
+    "receivers": ("<i4", 1),
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,11 +77,69 @@ class Timetable:
 
     def digest(self) -> str:
         """A name for exactly this table: the same bytes at every peer give the same name."""
-        sha = hashlib.sha256(f"grassvine timetable 1 {self.n_agents} {self.n_slots}".encode())
+        sha = hashlib.sha256(f"{FORMAT} {self.n_agents} {self.n_slots}".encode())
         sha.update(self.offsets.astype("<i8").tobytes())
         sha.update(self.senders.astype("<i4").tobytes())
         sha.update(self.receivers.astype("<i4").tobytes())
         return sha.hexdigest()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the timetable and its digest as one safetensors file, whole or not at all."""
+        arrays: dict[str, NDArray[np.generic]] = {
+            "n_agents": np.array([self.n_agents], dtype=np.int64),
+            "offsets": self.offsets,
+            "senders": self.senders,
+            "receivers": self.receivers,
+        }
+        write_whole(path, save(arrays, metadata={"format": FORMAT, "digest": self.digest()}))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Timetable":
+        """Read a timetable that :meth:`save` wrote; one that was altered is refused."""
+        name = os.fspath(path)
+        try:
+            with safe_open(path, framework="numpy") as file:
+                metadata = file.metadata() or {}
+                arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+        except FileNotFoundError:
+            raise NetworkError(
+                f"there is no file {name}; give one that Timetable.save wrote."
+            ) from None
+        except (SafetensorError, OSError, KeyError, TypeError, ValueError) as cause:
+            raise NetworkError(
+                f"{name} is not a timetable ({cause}); it is truncated, altered or of another kind."
+            ) from None
+        kinds = {key: (array.dtype.str, array.ndim) for key, array in arrays.items()}
+        if metadata.get("format") != FORMAT or kinds != _KINDS:
+            raise NetworkError(
+                f"{name} is a safetensors file but not a '{FORMAT}'; give a file that "
+                "Timetable.save wrote."
+            )
+        if (table := cls._checked(**arrays)) is None or table.digest() != metadata.get("digest"):
+            raise NetworkError(
+                f"{name} is not the timetable that was saved: its digest differs, so it was "
+                "altered. Save it again from the run."
+            )
+        return table
+
+    @classmethod
+    def _checked(
+        cls,
+        n_agents: NDArray[np.int64],
+        offsets: NDArray[np.int64],
+        senders: NDArray[np.int32],
+        receivers: NDArray[np.int32],
+    ) -> "Timetable | None":
+        """Build a timetable anew from arrays that may hold anything; None where they make none."""
+        rising = len(offsets) > 0 and offsets[0] == 0 and bool((np.diff(offsets) >= 0).all())
+        if not rising or len(n_agents) != 1 or {len(senders), len(receivers)} != {offsets[-1]}:
+            return None
+        pairs = list(zip(senders.tolist(), receivers.tolist(), strict=True))
+        slots = [pairs[one:other] for one, other in pairwise(offsets.tolist())]
+        try:
+            return cls.from_deliveries(int(n_agents[0]), slots)
+        except NetworkError:
+            return None
 
     @classmethod
     def from_deliveries(cls, n_agents: int, slots: Iterable[Sequence[Delivery]]) -> "Timetable":

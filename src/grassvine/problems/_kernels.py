@@ -187,6 +187,48 @@ def hessian_users(
 
 
 @_compiled
+def block_users(
+    first: int,
+    last: int,
+    starts: Indices,
+    items: Any,
+    values: Array,
+    basis: Array,
+    lam: float,
+    ridge: Array,
+    blocks: Array,
+) -> None:
+    """Add (1−λ)(1 − (1−λ)uᵀS⁻¹u)·w wᵀ at each item, as a packed lower triangle."""
+    rank = basis.shape[1]
+    rows, products, factor = _scratch(first, last, starts, rank)
+    weights = np.empty(rank)
+    half = np.empty(rank)
+    for user in range(first, last):
+        start, count = starts[user], starts[user + 1] - starts[user]
+        if count == 0:
+            continue
+        _gather(items, values, start, count, basis, rows)
+        _gram(rows, count, products)
+        _factorise(products, rank, lam, ridge, factor)
+        _solve(factor, rank, products[rank], weights)
+        for k in range(count):
+            leverage = 0.0
+            for a in range(rank):
+                rest = rows[a, k]
+                for b in range(a):
+                    rest -= factor[a, b] * half[b]
+                half[a] = rest * factor[a, a]
+                leverage += half[a] * half[a]
+            scale = (1.0 - lam) * max(1.0 - (1.0 - lam) * leverage, 0.0)
+            item = np.uint32(items[start + k])
+            place = 0
+            for a in range(rank):
+                for b in range(a + 1):
+                    blocks[item, place] += scale * weights[a] * weights[b]
+                    place += 1
+
+
+@_compiled
 def _scratch(first: int, last: int, starts: Indices, rank: int) -> tuple[Array, Array, Array]:
     """Room for the gathered rows of the longest user, their products and a Cholesky factor."""
     longest = 0

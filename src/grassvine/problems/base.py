@@ -60,7 +60,7 @@ class LocalProblem(Protocol):
 
 
 @runtime_checkable
-class TwiceDifferentiable(Protocol):
+class TwiceDifferentiable(LocalProblem, Protocol):
     """A problem with Hessian–vector products."""
 
     def hessian_product(self, basis: Array, direction: Array) -> Array:

@@ -19,7 +19,6 @@ entries is singular; 1e-13·tr(A_j) on its diagonal then picks nearly the shorte
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from types import ModuleType
 
 import numpy as np
@@ -28,13 +27,8 @@ from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError
 from grassvine.foundations.options import real_number, whole_number
-from grassvine.foundations.parallel import map_in_order
 from grassvine.problems.base import Evaluation, as_argument
-
-# Users are cut into blocks by the data alone, never by the number of threads: block results are
-# added in order, so that the bits are the same with any number of threads.
-MOST_BLOCKS = 64
-LEAST_VALUES_IN_BLOCK = 1 << 17
+from grassvine.problems.blocks import Block, add_blocks, user_blocks
 
 
 @dataclass(frozen=True)
@@ -115,6 +109,25 @@ class CompletionProblem:
             product += self._ridge * (direction @ gram + basis @ gram_change)
         return product
 
+    def residuals(self, basis: Array) -> Array:
+        """Return what the fit leaves of each rating, y − u·w, in the order of the ratings."""
+        basis, weights = as_argument(self, basis), self.weights(basis)
+        users, items = self.ratings.users_of_values(), self.ratings.items
+        rest = self.ratings.values.copy()
+        for of_item, of_user in zip(basis.T, weights.T, strict=True):
+            rest -= of_item[items] * of_user[users]
+        return rest
+
+    def item_blocks(self, basis: Array) -> Array:
+        """Return the blocks of the Hessian without residuals, users eliminated, item by item.
+
+        Row i is the lower triangle of Σ_j (1−λ)(1 − (1−λ)u_iᵀS_j⁻¹u_i) w_jw_jᵀ over its users.
+        """
+        basis = as_argument(self, basis)
+        rank = basis.shape[1]
+        shape = (self.n_items, rank * (rank + 1) // 2)
+        return self._sum_over_users(_kernels().block_users, basis, (), (shape,))[0]
+
     @property
     def _ridge(self) -> float:
         return self.unobserved + self.tikhonov
@@ -138,48 +151,24 @@ class CompletionProblem:
         return np.maximum(counts, 1).astype(np.float64)
 
     @cached_property
-    def _blocks(self) -> list[tuple[int, int]]:
-        """Bounds of blocks of users with about equally many ratings each."""
-        ratings = self.ratings
-        # A block owns a gradient of its own: it should cost little beside the block's ratings.
-        least = max(LEAST_VALUES_IN_BLOCK, 16 * ratings.n_items)
-        # A power of two, so that two, four or eight threads have equally much to do.
-        count = min(1 << max(0, (ratings.n_values // least).bit_length() - 1), MOST_BLOCKS)
-        targets = np.linspace(0, ratings.n_values, count + 1)[1:-1]
-        cuts = np.searchsorted(ratings.starts, targets).tolist()
-        return list(pairwise([0, *cuts, ratings.n_users]))
+    def _blocks(self) -> list[Block]:
+        return user_blocks(self.ratings)
 
     def _sum_over_users(
         self,
         kernel: Callable[..., None],
         basis: Array,
         arguments: tuple[Array, ...],
-        sums: tuple[tuple[int, ...], ...],
+        shapes: tuple[tuple[int, ...], ...],
     ) -> list[Array]:
-        """Run a kernel over all blocks and add up, in order, the sums that it makes."""
-        ratings = self.ratings
+        """Run a kernel over all blocks and add up the sums that it makes."""
+        table = (self.ratings.starts, self.ratings.items, self.ratings.values)
         ridge = self._ridge * (basis.T @ basis)
 
-        def run(users: tuple[int, int]) -> list[Array]:
-            own_sums = [np.zeros(shape) for shape in sums]
-            kernel(
-                *users,
-                ratings.starts,
-                ratings.items,
-                ratings.values,
-                basis,
-                self.unobserved,
-                ridge,
-                *arguments,
-                *own_sums,
-            )
-            return own_sums
+        def run(users: Block, sums: list[Array]) -> None:
+            kernel(*users, *table, basis, self.unobserved, ridge, *arguments, *sums)
 
-        total, *rest = map_in_order(run, self._blocks, self.threads)
-        for part in rest:
-            for array, more in zip(total, part, strict=True):
-                array += more
-        return total
+        return add_blocks(run, self._blocks, shapes, self.threads)
 
 
 def _kernels() -> ModuleType:

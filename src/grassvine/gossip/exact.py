@@ -1,0 +1,99 @@
+"""The exact method: what N agents learn together is what one would learn from all the data."""
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.random import Generator as RandomGenerator
+
+from grassvine.foundations.arrays import Array
+from grassvine.foundations.errors import PlanError
+from grassvine.foundations.options import real_number, whole_number
+from grassvine.geometry import Grassmann
+from grassvine.gossip.conjugate import Descending, Divider, Rules, descend_together
+from grassvine.gossip.continuation import complete_by_rank, item_shares
+from grassvine.gossip.dividers import ItemShares, Kronecker, Plain
+from grassvine.gossip.sums import Ending, Part, Program, Standing, SumAgent, add_up
+from grassvine.network.graph import Network
+from grassvine.network.timetable import Timetable
+from grassvine.network.tree import spanning_tree
+from grassvine.problems.base import LocalProblem, TwiceDifferentiable
+from grassvine.problems.completion import CompletionProblem
+from grassvine.problems.multitask import MultitaskProblem
+
+if TYPE_CHECKING:
+    from grassvine.gossip.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """Conjugate gradients over sums that go up and down a tree; nothing to tune.
+
+    Parameters
+    ----------
+    tolerance : float
+        How far the length of the gradient must fall, relative to the start.
+    by_rank : bool
+        Complete a table rank by rank, from the data, instead of from a random start.
+    max_sums : int
+        How many sums there may be at most.
+    """
+
+    tolerance: float = 1e-8
+    by_rank: bool = True
+    max_sums: int = 2000
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        real_number("tolerance", self.tolerance, least=0.0)
+        whole_number("max_sums", self.max_sums, least=1)
+
+    def timetable(self, network: Network, rng: RandomGenerator) -> Timetable:
+        """Go up and down a spanning tree; nothing is drawn."""
+        return spanning_tree(network).rounds(self.max_sums)
+
+    def agent(self, plan: "Plan", number: int, problem: LocalProblem) -> SumAgent:
+        """Make the agent that holds a problem."""
+        if not isinstance(plan.geometry, Grassmann):
+            raise PlanError("the exact method works on the Grassmann manifold; leave geometry out.")
+        program = self.program(problem, plan.start(0), plan.seed)
+        return SumAgent(number, problem, program, spanning_tree(plan.network))
+
+    def program(self, problem: LocalProblem, start: Array, seed: int) -> Program:
+        """Return what every agent runs over its own problem.
+
+        One owner of all data runs the same with :func:`grassvine.gossip.sums.alone`.
+        """
+        if not isinstance(problem, TwiceDifferentiable):
+            raise PlanError(
+                f"{type(problem).__name__} has no hessian_product, which the exact method needs; "
+                "give it one, or use Gossip."
+            )
+        return self._program(problem, start, seed)
+
+    def _program(self, problem: TwiceDifferentiable, start: Array, seed: int) -> Program:
+        descent = yield from self._descend(problem, start, seed)
+        return Ending(descent.point.standing, descent.reason)
+
+    def _descend(self, problem: TwiceDifferentiable, start: Array, seed: int) -> Descending:
+        if self.by_rank and isinstance(problem, CompletionProblem):
+            return (yield from complete_by_rank(problem, start.shape[1], seed, self.tolerance))
+        divider = yield from _divider(problem)
+        rules = Rules(self.tolerance, self.max_sums)
+        return (yield from descend_together(problem, start, divider, rules))
+
+
+def _divider(problem: TwiceDifferentiable) -> Generator[Part, Array, Divider]:
+    if isinstance(problem, CompletionProblem):
+        shares, _ = yield from item_shares(problem)
+        return ItemShares(shares)
+    if isinstance(problem, MultitaskProblem):
+        tasks = problem.tasks
+        own = np.zeros((problem.n_items, problem.n_items))
+        for features in tasks.features:
+            own += features.T @ features
+        standing = Standing(np.zeros((problem.n_items, 0)))
+        features, n_tasks = yield from add_up(standing, own, float(tasks.n_tasks))
+        return Kronecker(features / float(n_tasks) + problem.ridge * np.eye(problem.n_items))
+    return Plain()

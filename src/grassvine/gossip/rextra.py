@@ -1,0 +1,275 @@
+r"""REXTRA: exact, one basis a message (arXiv 2505.15537). And agents that talk to all neighbours.
+
+.. math::
+
+    x_+ = P(Wx + s), \qquad s_+ = s + (W−V)x − (α_+\mathrm{grad} f(x_+) − α\,\mathrm{grad} f(x))
+
+with Metropolis weights W, V = (I+W)/2, s₀ = −α grad f(x₀) and P(Z) = Z(ZᵀZ)^{−½}, the polar factor.
+Σs = −Σα grad f is kept at every slot, so agents that agree and stand still stand where the gradient
+of all vanishes: there is no penalty, and no bias. Bases are averaged as matrices, so all agents
+start from the same one.
+
+α is a share of 1/L, L being the largest curvature that an agent has met or heard of: one number
+more in a message. After as many slots as the network is wide all have the same L.
+
+Steps are plain gradients: their number grows with the condition of the task. That suits
+well-conditioned ones; :class:`grassvine.gossip.tracking.Tracked` is for the others.
+"""
+
+import math
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.random import Generator as RandomGenerator
+
+from grassvine.foundations.arrays import Array, as_numbers
+from grassvine.foundations.blas import one_blas_thread
+from grassvine.foundations.errors import MessageError, PlanError
+from grassvine.foundations.options import real_number, whole_number
+from grassvine.geometry import Grassmann
+from grassvine.gossip.agent import State
+from grassvine.gossip.message import Message, Shapes
+from grassvine.gossip.report import StepReport
+from grassvine.network.graph import Network
+from grassvine.network.mixing import Mixing, plain_mixing
+from grassvine.network.schedule import AllEdges
+from grassvine.network.timetable import Timetable
+from grassvine.problems.base import Evaluation, LocalProblem
+
+if TYPE_CHECKING:
+    from grassvine.gossip.plan import Plan
+
+# The array of a message whose columns span the sender's subspace; by it neighbours are compared.
+FRAME = "frame"
+
+Arrays: TypeAlias = Mapping[str, Array]
+Inbox: TypeAlias = Mapping[int, Arrays]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Standing:
+    """Where a program stands, what the agent's task says there, and how it came there."""
+
+    basis: Array
+    evaluation: Evaluation
+    gradient_norm: float
+    step: float = 0.0
+    updates: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Exchange:
+    """What a program sends to all neighbours, and where it stands.
+
+    In the later rounds of a mixing the frames are half mixed and say nothing of how far agents
+    are apart: then ``fresh`` is False.
+    """
+
+    arrays: Arrays
+    standing: Standing
+    fresh: bool = True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ending:
+    """Where a program ended, and why."""
+
+    standing: Standing
+    reason: str
+
+
+# Yields what it sends to all neighbours; is sent what they send, by sender.
+Program: TypeAlias = Generator[Exchange, Inbox, Ending]
+
+
+class NeighbourAgent:
+    """An agent that runs a program and at every slot tells all its neighbours the same.
+
+    All agents run the same program in step: a message has the shapes of one's own.
+    """
+
+    def __init__(self, number: int, problem: LocalProblem, program: Program):
+        self._id = number
+        self._problem = problem
+        self._program = program
+        self._finished = ""
+        self._farthest = (-1, math.nan)  # the neighbour whose subspace is, and its distance
+        with one_blas_thread():
+            self._exchange = next(program)
+
+    @property
+    def id(self) -> int:
+        """Its number."""
+        return self._id
+
+    def outgoing(self, slot: int) -> Message:
+        """Send what the program has to say; nothing after its end."""
+        return Message(self._id, slot, self._exchange.arrays)
+
+    def expected(self, slot: int) -> Shapes:
+        """Accept arrays like its own."""
+        return {name: array.shape for name, array in self._exchange.arrays.items()}
+
+    def meet(self, slot: int, inbox: Sequence[Message]) -> StepReport:
+        """Go on with the program."""
+        arrived = {message.sender: self._arrays_of(message) for message in inbox}
+        standing = self._exchange.standing
+        self._look_around(arrived)
+        self._go_on(arrived)
+        return StepReport(
+            agent=self._id,
+            slot=slot,
+            update=standing.updates,
+            cost=standing.evaluation.cost,
+            mse=self._mse(standing.evaluation),
+            gradient_norm=standing.gradient_norm,
+            neighbour=self._farthest[0],
+            distance=self._farthest[1],
+            step=standing.step,
+            messages=len(inbox),
+            bytes=sum(message.nbytes for message in inbox),
+            finished=self._finished,
+        )
+
+    def conclude(self, slot: int) -> StepReport:
+        """Evaluate the task at the final basis."""
+        evaluation = self._problem.evaluate(self._exchange.standing.basis)
+        return StepReport(
+            agent=self._id,
+            slot=slot,
+            update=self._exchange.standing.updates,
+            cost=evaluation.cost,
+            mse=self._mse(evaluation),
+            gradient_norm=self._exchange.standing.gradient_norm,
+        )
+
+    def state(self) -> State:
+        """Return the basis and the number of updates."""
+        updates = np.array([self._exchange.standing.updates], dtype=np.int64)
+        return {"basis": self._exchange.standing.basis, "updates": updates}
+
+    def _go_on(self, arrived: Inbox) -> None:
+        if self._finished:
+            return
+        try:
+            self._exchange = self._program.send(arrived)
+        except StopIteration as end:
+            ending: Ending = end.value
+            self._exchange, self._finished = Exchange({}, ending.standing), ending.reason
+
+    def _look_around(self, arrived: Inbox) -> None:
+        """Find the neighbour whose subspace is farthest; before any was seen, it is the first."""
+        arrays = self._exchange.arrays
+        if self._farthest[0] < 0:
+            self._farthest = (min(arrived), math.nan)
+        if FRAME in arrays and self._exchange.fresh:
+            own = np.linalg.qr(arrays[FRAME])[0]
+            self._farthest = max(
+                (
+                    (sender, Grassmann().distance(own, np.linalg.qr(other[FRAME])[0]))
+                    for sender, other in arrived.items()
+                ),
+                key=lambda pair: pair[1],
+            )
+
+    def _arrays_of(self, message: Message) -> Arrays:
+        where = f"that agent {message.sender} sent at slot {message.slot}"
+        arrays = {}
+        for name, shape in self.expected(message.slot).items():
+            if name not in message.arrays:
+                raise MessageError(f"there is no {name} in the message {where}; mend the sender.")
+            array = as_numbers(message.arrays[name], name=f"the {name} {where}", error=MessageError)
+            if array.shape != shape or not np.isfinite(array).all():
+                raise MessageError(
+                    f"the {name} {where} is of shape {array.shape} where {shape} was expected, or "
+                    "not finite; the sender follows another plan, or its steps are too long."
+                )
+            arrays[name] = array
+        return arrays
+
+    def _mse(self, evaluation: Evaluation) -> float:
+        count = self._problem.n_values
+        return evaluation.squared_error / count if count else math.nan
+
+
+@dataclass(frozen=True, slots=True)
+class REXTRA:
+    """The options of REXTRA.
+
+    Parameters
+    ----------
+    n_slots : int
+        How long to run; every agent moves at every slot.
+    step : float
+        αL, the step as a share of the inverse of the largest curvature.
+    """
+
+    n_slots: int = 1000
+    step: float = 0.5
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        whole_number("n_slots", self.n_slots, least=0)
+        if real_number("step", self.step, least=0.0) == 0.0:
+            raise PlanError("step is 0 and nothing would move; choose a positive number.")
+
+    def timetable(self, network: Network, rng: RandomGenerator) -> Timetable:
+        """Every agent hears all its neighbours at every slot."""
+        return AllEdges().draw(network, self.n_slots, rng)
+
+    def agent(self, plan: "Plan", number: int, problem: LocalProblem) -> NeighbourAgent:
+        """Make the agent that holds a problem."""
+        require_subspaces(plan, "REXTRA")
+        mixing, start = plain_mixing(plan.network), plan.start(0)
+        return NeighbourAgent(number, problem, _rextra(number, problem, start, mixing, self.step))
+
+
+def _rextra(
+    number: int, problem: LocalProblem, basis: Array, mixing: Mixing, share: float
+) -> Program:
+    evaluation = problem.evaluate(basis)
+    gradient = Grassmann().project(basis, evaluation.gradient)
+    largest = _curvature(evaluation, number)
+    pull = (share / largest) * gradient  # α grad f(x)
+    shift = -pull
+    for updates in count():
+        norm = float(np.linalg.norm(gradient))
+        standing = Standing(basis, evaluation, norm, share / largest, updates)
+        arrived = yield Exchange({FRAME: basis, "curvature": np.array([largest])}, standing)
+        average = mixing.average(number, basis, {s: arrays[FRAME] for s, arrays in arrived.items()})
+        before, basis = basis, polar(average + shift)
+        evaluation = problem.evaluate(basis)
+        gradient = Grassmann().project(basis, evaluation.gradient)
+        heard = [float(arrays["curvature"][0]) for arrays in arrived.values()]
+        largest = max(largest, _curvature(evaluation, number), *heard)
+        old_pull, pull = pull, (share / largest) * gradient
+        shift = shift + 0.5 * (average - before) - (pull - old_pull)
+    raise AssertionError("count() has no end")
+
+
+def _curvature(evaluation: Evaluation, number: int) -> float:
+    """Return the largest eigenvalue of ξ ↦ diag(s)·ξ·K."""
+    if not evaluation.curvature.size:
+        raise PlanError(
+            f"the problem of agent {number} does not say how curved it is, and a step needs that; "
+            "give its evaluation a curvature, or use Tracked."
+        )
+    largest = float(np.linalg.eigvalsh(evaluation.curvature)[-1] * evaluation.item_scales.max())
+    return largest or math.ulp(1.0)  # an agent without data moves as the others tell
+
+
+def polar(matrix: Array) -> Array:
+    """Return Z(ZᵀZ)^{−½}, the orthonormal matrix nearest to Z."""
+    left, _, right = np.linalg.svd(matrix, full_matrices=False)
+    return np.ascontiguousarray(left @ right)
+
+
+def require_subspaces(plan: "Plan", name: str) -> None:
+    """Refuse a plan whose points are no subspaces."""
+    if not isinstance(plan.geometry, Grassmann):
+        raise PlanError(
+            f"{name} averages orthonormal bases; use the plan's default geometry, Grassmann()."
+        )

@@ -1,0 +1,173 @@
+"""Methods made of sums: all agents run one program, and what they must agree on are sums over all.
+
+A program is a generator that each agent runs over its own problem. It yields its part of a sum and
+is sent the sum of all parts, which has the same bits everywhere; so all agents take the same
+decisions, and stand at the same point. Here the sums go up and down a tree; :func:`alone` runs the
+same program for one owner of all data.
+"""
+
+import math
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from grassvine.foundations.arrays import Array, as_numbers
+from grassvine.foundations.blas import one_blas_thread
+from grassvine.foundations.errors import MessageError
+from grassvine.gossip.agent import State
+from grassvine.gossip.message import Message, Shapes
+from grassvine.gossip.report import StepReport
+from grassvine.network.tree import Tree
+from grassvine.problems.base import LocalProblem
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Standing:
+    """Where a program stands: a basis, the cost of all, and the length of the gradient."""
+
+    basis: Array
+    cost: float = math.nan
+    gradient_norm: float = math.nan
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """An agent's part of a sum, and where its program stands."""
+
+    values: Array
+    standing: Standing
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ending:
+    """Where a program ended, and why."""
+
+    standing: Standing
+    reason: str
+
+
+Program: TypeAlias = Generator[Part, Array, Ending]
+Adding: TypeAlias = Generator[Part, Array, list[Array]]
+
+
+def add_up(standing: Standing, *parts: Array | float) -> Adding:
+    """Add several arrays over all agents in one sum; for use with ``yield from``."""
+    arrays = [np.asarray(part, dtype=np.float64) for part in parts]
+    total = yield Part(np.concatenate([array.ravel() for array in arrays]), standing)
+    ends = np.cumsum([array.size for array in arrays])
+    return [
+        piece.reshape(array.shape)
+        for piece, array in zip(np.split(total, ends[:-1]), arrays, strict=True)
+    ]
+
+
+def alone(program: Program) -> Ending:
+    """Run a program for one owner of all data, whose part is the sum."""
+    with one_blas_thread():
+        part = next(program)
+        while True:
+            try:
+                part = program.send(part.values)
+            except StopIteration as end:
+                ending: Ending = end.value
+                return ending
+
+
+class SumAgent:
+    """An agent that runs a program and adds up along a tree."""
+
+    def __init__(self, number: int, problem: LocalProblem, program: Program, tree: Tree):
+        self._id = number
+        self._problem = problem
+        self._program = program
+        self._parent = tree.parents[number]
+        self._n_slots = 2 * tree.height  # of a sum
+        self._updates = 0
+        self._finished = ""
+        with one_blas_thread():
+            part = next(program)
+        self._standing = part.standing
+        self._partial = self._part = part.values
+        self._total = np.zeros(0)
+
+    @property
+    def id(self) -> int:
+        """Its number."""
+        return self._id
+
+    def outgoing(self, slot: int) -> Message:
+        """Send up what is known so far, or down what all have."""
+        rising = slot % self._n_slots < self._n_slots // 2
+        return Message(self._id, slot, {"sum": self._partial if rising else self._total})
+
+    def expected(self, slot: int) -> Shapes:
+        """Accept as many numbers as its own part has."""
+        return {"sum": self._part.shape}
+
+    def meet(self, slot: int, inbox: Sequence[Message]) -> StepReport:
+        """Add what the children send; with the sum of all, go on with the program."""
+        arrived = [self._numbers_of(message) for message in inbox]
+        if inbox[0].sender == self._parent:
+            self._go_on(arrived[0])
+        else:
+            self._partial = self._part + sum(arrived)
+            if self._parent < 0:
+                self._go_on(self._partial)
+        return StepReport(
+            agent=self._id,
+            slot=slot,
+            update=self._updates,
+            cost=self._standing.cost,
+            mse=math.nan,
+            gradient_norm=self._standing.gradient_norm,
+            neighbour=inbox[0].sender,
+            distance=0.0,
+            messages=len(inbox),
+            bytes=sum(message.nbytes for message in inbox),
+            finished=self._finished,
+        )
+
+    def conclude(self, slot: int) -> StepReport:
+        """Evaluate the agent's own task at the common basis."""
+        evaluation = self._problem.evaluate(self._standing.basis)
+        count = self._problem.n_values
+        return StepReport(
+            agent=self._id,
+            slot=slot,
+            update=self._updates,
+            cost=evaluation.cost,
+            mse=evaluation.squared_error / count if count else math.nan,
+            gradient_norm=self._standing.gradient_norm,
+        )
+
+    def state(self) -> State:
+        """Return the basis and the number of sums."""
+        updates = np.array([self._updates], dtype=np.int64)
+        return {"basis": self._standing.basis, "updates": updates}
+
+    def _go_on(self, total: Array) -> None:
+        self._total = total
+        if self._finished:
+            return
+        self._updates += 1
+        try:
+            part = self._program.send(total)
+            self._standing, self._part = part.standing, part.values
+        except StopIteration as end:
+            ending: Ending = end.value
+            # The others may need this agent to pass on messages for a while: empty ones.
+            self._standing, self._part = ending.standing, np.zeros(0)
+            self._finished = ending.reason
+        self._partial = self._part
+
+    def _numbers_of(self, message: Message) -> Array:
+        name = f"the sum that agent {message.sender} sent at slot {message.slot}"
+        numbers = as_numbers(message.arrays["sum"], name=name, error=MessageError)
+        if numbers.shape != self._part.shape:
+            raise MessageError(
+                f"agent {message.sender} sent {numbers.size} numbers at slot {message.slot} where "
+                f"{self._part.size} belong; it follows another plan."
+            )
+        return numbers
