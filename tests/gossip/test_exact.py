@@ -104,6 +104,17 @@ def test_an_ill_conditioned_table_is_recovered_rank_by_rank() -> None:
     assert gossip.history.final()["mse"].min() > 1e-6
 
 
+@pytest.mark.parametrize("max_sums", [1, 5, 12, 20])
+def test_a_run_that_ends_early_leaves_a_basis_of_the_full_rank(
+    table: gv.Ratings, max_sums: int
+) -> None:
+    problems = [gv.CompletionProblem(part) for part in gv.split_users(table, 3)]
+    result = gv.run(gv.Plan(60, 3, gv.path(3), gv.Exact(max_sums=max_sums)), problems)
+    assert result.stopped_because == "the timetable was over"
+    assert {basis.shape for basis in result.bases} == {(60, 3)}
+    assert np.isfinite(result.history.final()["cost"]).all()
+
+
 def test_tasks_and_samples_are_solved_too() -> None:
     parts = [gv.MultitaskProblem(part, ridge=0.1) for part in gv.split_tasks(tasks(), 4)]
     result = gv.run(gv.Plan(N_ITEMS, 2, gv.ring(4), gv.Exact()), parts)

@@ -79,6 +79,8 @@ def _short(method: Variant | OneOf, slots: int) -> Variant | OneOf:
 def _short_variant(variant: Variant, slots: int) -> Variant:
     def method(n_agents: int) -> Method:
         made: Any = variant.method(n_agents)
+        if isinstance(made, gv.Exact):
+            return replace(made, max_sums=slots)
         return replace(made, n_slots=slots * (n_agents - 1))
 
     return replace(variant, method=method)

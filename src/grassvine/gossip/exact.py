@@ -1,7 +1,7 @@
 """The exact method: what N agents learn together is what one would learn from all the data."""
 
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -70,7 +70,7 @@ class Exact:
                 f"{type(problem).__name__} has no hessian_product, which the exact method needs; "
                 "give it one, or use Gossip."
             )
-        return self._program(problem, start, seed)
+        return _always_whole(self._program(problem, start, seed), start)
 
     def _program(self, problem: TwiceDifferentiable, start: Array, seed: int) -> Program:
         descent = yield from self._descend(problem, start, seed)
@@ -82,6 +82,27 @@ class Exact:
         divider = yield from _divider(problem)
         rules = Rules(self.tolerance, self.max_sums)
         return (yield from descend_together(problem, start, divider, rules))
+
+
+def _always_whole(program: Program, start: Array) -> Program:
+    """Let a basis that has not its full rank yet be seen filled up from the start.
+
+    Whoever stops a run early then finds a basis of the plan's rank.
+    """
+    rank = start.shape[1]
+    part = next(program)
+    while True:
+        standing = part.standing
+        if standing.basis.shape[1] < rank:
+            both = np.column_stack([standing.basis, start])
+            whole = np.ascontiguousarray(np.linalg.qr(both)[0][:, :rank])
+            part = replace(part, standing=replace(standing, basis=whole))
+        total = yield part
+        try:
+            part = program.send(total)
+        except StopIteration as end:
+            ending: Ending = end.value
+            return ending
 
 
 def _divider(problem: TwiceDifferentiable) -> Generator[Part, Array, Divider]:

@@ -6,7 +6,7 @@ from grassvine.paper.case import Case, Claim, Results
 from grassvine.paper.completion import NOISE_FLOOR, CompletionExperiment, LowRankTable
 from grassvine.paper.pictures import error_and_agreement
 from grassvine.paper.tables import figures_table, power
-from grassvine.paper.variants import Variant, precon_stochastic_gossip, stochastic_gossip
+from grassvine.paper.variants import Variant, exact, precon_stochastic_gossip, stochastic_gossip
 
 MODERATE, HUGE = 1e3, 1e10
 TOGETHER = 1e-5
@@ -50,7 +50,12 @@ CASE = Case(
     paper={"figure": "2 (a), (b)", "table": "10000 × 100000", "rank": 5, "rho": [MODERATE, HUGE]},
     experiment=CompletionExperiment(
         tables={"paper": LowRankTable(10_000, 100_000), "small": LowRankTable(800, 8_000)},
-        methods=(BALANCED, ONLY_AGREEING, _named(precon_stochastic_gossip(MODERATE), MODERATE)),
+        methods=(
+            BALANCED,
+            ONLY_AGREEING,
+            _named(precon_stochastic_gossip(MODERATE), MODERATE),
+            exact(),
+        ),
     ),
     claims=_claims,
     figures=lambda results: [

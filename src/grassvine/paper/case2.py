@@ -5,6 +5,7 @@ from grassvine.paper.completion import CompletionExperiment, LowRankTable
 from grassvine.paper.pictures import error_and_agreement
 from grassvine.paper.tables import figures_table
 from grassvine.paper.variants import (
+    exact,
     parallel_gossip,
     precon_parallel_gossip,
     precon_stochastic_gossip,
@@ -53,6 +54,7 @@ CASE = Case(
             PARALLEL,
             precon_stochastic_gossip(RHO),
             precon_parallel_gossip(RHO),
+            exact(),
         ),
     ),
     claims=_claims,

@@ -7,6 +7,7 @@ from grassvine.paper.pictures import error_and_agreement
 from grassvine.paper.tables import figures_table
 from grassvine.paper.variants import (
     d_lmafit,
+    exact,
     precon_stochastic_gossip,
     stochastic_gossip,
 )
@@ -76,7 +77,7 @@ CASE = Case(
     paper={"figure": "3", "table": "500 × 12000", "rank": 5, "rho": RHO, "iterations": 400},
     experiment=CompletionExperiment(
         tables={"paper": LowRankTable(500, 12_000), "small": LowRankTable(250, 4_000)},
-        methods=(GOSSIP, FIXED, ADAPTIVE, MILD, PRECON),
+        methods=(GOSSIP, FIXED, ADAPTIVE, MILD, PRECON, exact()),
     ),
     claims=_claims,
     figures=lambda results: [

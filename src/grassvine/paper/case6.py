@@ -7,6 +7,7 @@ from grassvine.paper.pictures import UPDATES
 from grassvine.paper.synthetic_tasks import BATCH, SubspaceExperiment, SyntheticTasks
 from grassvine.paper.tables import figures_table
 from grassvine.paper.variants import (
+    exact,
     parallel_gossip,
     precon_stochastic_gossip,
     stochastic_gossip,
@@ -61,7 +62,7 @@ CASE = Case(
     paper={"figure": "5 (a)", "tasks": 1000, "features": 100, "rank": 5, "rho": RHO},
     experiment=SubspaceExperiment(
         sizes={"paper": SyntheticTasks(100, 1000), "small": SyntheticTasks(100, 1000)},
-        variants=(GOSSIP, precon_stochastic_gossip(RHO), parallel_gossip(RHO)),
+        variants=(GOSSIP, precon_stochastic_gossip(RHO), parallel_gossip(RHO), exact()),
     ),
     claims=_claims,
     figures=_figures,

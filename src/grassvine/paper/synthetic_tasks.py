@@ -10,6 +10,7 @@ from grassvine.data import Tasks, split_tasks, subspace_tasks
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.seeds import stream
 from grassvine.geometry import Grassmann
+from grassvine.gossip import Gossip
 from grassvine.paper.case import Finished, Request, Results, Scale
 from grassvine.paper.runs import run_batch, run_variant
 from grassvine.paper.tuning import task_folds, with_best_step
@@ -49,13 +50,13 @@ class SubspaceExperiment:
             dataset = f"{sizes.n_tasks} tasks of {sizes.n_items} features"
             finished.append(_batch(data.tasks, data.subspace, sizes.rank, dataset, repeat, request))
             for variant in self._variants(data.tasks, n_agents, sizes.rank, request):
-                problems = [
-                    Watched(MultitaskProblem(part), data.subspace)
-                    for part in split_tasks(data.tasks, n_agents)
-                ]
+                parts = [MultitaskProblem(part) for part in split_tasks(data.tasks, n_agents)]
+                watched = [Watched(part, data.subspace) for part in parts]
+                # The exact method looks at the tasks themselves, and evaluates them in its own way.
+                gossiping = isinstance(variant.method(n_agents), Gossip)
                 one = run_variant(
                     variant,
-                    problems,
+                    watched if gossiping else parts,
                     sizes.rank,
                     dataset=dataset,
                     repeat=repeat,
@@ -63,8 +64,8 @@ class SubspaceExperiment:
                     score=lambda result: {},
                     truth=data.subspace,
                 )
-                traces = {"distance to truth": [np.array(each.distances) for each in problems]}
-                finished.append(replace(one, traces=traces))
+                traces = {"distance to truth": [np.array(each.distances) for each in watched]}
+                finished.append(replace(one, traces=traces if gossiping else {}))
         return Results(tuple(finished))
 
     def _variants(
@@ -72,7 +73,7 @@ class SubspaceExperiment:
     ) -> Iterator[Variant]:
         for variant in self.variants:
             yield variant
-            if request.tune:
+            if request.tune and isinstance(variant.method(n_agents), Gossip):
                 folds = task_folds(tasks, 0.0, n_agents, request)
                 yield with_best_step(variant, folds, rank, request)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from grassvine.geometry import Geometry, Grassmann
 from grassvine.gossip import (
     DLMaFit,
+    Exact,
     Gossip,
     Method,
     StepSize,
@@ -67,6 +68,11 @@ def d_lmafit(most_omega: float, iterations: int = 2 * UPDATES) -> Variant:
     """D-LMaFit with ω = 1, or ω growing up to a bound."""
     omega = "ω = 1" if most_omega == 1.0 else f"ω ≤ {most_omega:g}"
     return Variant(f"D-LMaFit, {omega}", lambda n: DLMaFit(iterations, most_omega))
+
+
+def exact() -> Variant:
+    """The exact method, beside the paper's: sums along a tree, nothing to tune."""
+    return Variant("exact (tree sums)", lambda n: Exact())
 
 
 def described(method: Method) -> str | None:
