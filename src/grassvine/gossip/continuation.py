@@ -19,7 +19,7 @@ from grassvine.problems.completion import CompletionProblem
 
 FIRST_POWERS, LATER_POWERS = 8, 6  # power iterations
 BETWEEN = Rules(tolerance=1e-8, max_iterations=30, patience=2)
-MOST_AT_THE_END, PATIENCE_AT_THE_END = 250, 12
+MOST_AT_THE_END = 250  # iterations
 
 
 def complete_by_rank(
@@ -36,7 +36,7 @@ def complete_by_rank(
         basis = descent.point.basis
         assert basis.shape[1] == size
     basis = yield from _widened(problem, basis, seed)
-    rules = Rules(tolerance, MOST_AT_THE_END, PATIENCE_AT_THE_END)
+    rules = Rules(tolerance, MOST_AT_THE_END)
     return (yield from descend_together(problem, basis, ItemBlocks(problem, density), rules))
 
 
