@@ -11,7 +11,7 @@ from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import PlanError
 from grassvine.foundations.seeds import stream
 from grassvine.gossip import DeEPCA, NeighbourAgent
-from grassvine.gossip.rextra import FRAME
+from grassvine.gossip.averages import FRAME
 from grassvine.network.mixing import fast_mixing
 
 NETWORKS = {

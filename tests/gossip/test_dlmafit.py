@@ -12,7 +12,8 @@ import grassvine as gv
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import MessageError, PlanError
 from grassvine.gossip import Message
-from grassvine.gossip.dlmafit import FAST, DLMaFit, DLMaFitAgent, metropolis_weights
+from grassvine.gossip.dlmafit import FAST, DLMaFit, DLMaFitAgent
+from grassvine.network.mixing import plain_mixing
 
 NOISE_FLOOR = 1e-12  # the mean square of the noise, whose standard deviation is 1e-6
 
@@ -58,24 +59,6 @@ def dense(table: gv.Ratings) -> tuple[Array, Array]:
 
 
 # Mixing
-
-
-@every_network
-def test_weights_are_symmetric_positive_and_leave_something_for_the_agent_itself(
-    network: gv.Network,
-) -> None:
-    weights = [metropolis_weights(network, agent) for agent in range(network.n_agents)]
-    for agent, mine in enumerate(weights):
-        assert set(mine) == set(network.neighbours(agent))
-        assert all(weight == weights[other][agent] for other, weight in mine.items())
-        assert min(mine.values()) > 0.0
-        # Of d neighbours each has at most 1/(d + 1).
-        assert sum(mine.values()) <= len(mine) / (len(mine) + 1) + 1e-15
-
-
-def test_the_weights_of_a_star_are_those_of_its_centre() -> None:
-    assert metropolis_weights(gv.star(5), 0) == dict.fromkeys(range(1, 5), 0.2)
-    assert metropolis_weights(gv.star(5), 3) == {0: 0.2}
 
 
 @every_network
@@ -154,7 +137,7 @@ def test_a_solution_is_a_fixed_point(make: object) -> None:
     table, truth = make()  # type: ignore[operator]
     network = gv.path(4)
     team = [
-        DLMaFitAgent(number, part, truth, metropolis_weights(network, number), 12.0)
+        DLMaFitAgent(number, part, truth, plain_mixing(network), 12.0)
         for number, part in enumerate(gv.split_users(table, 4))
     ]
     for slot in range(20):

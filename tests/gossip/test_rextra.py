@@ -11,7 +11,7 @@ from grassvine.baselines.rtrmc import rtrmc
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import MessageError, PlanError
 from grassvine.gossip import REXTRA, Message, NeighbourAgent
-from grassvine.gossip.rextra import FRAME, polar
+from grassvine.gossip.averages import FRAME, polar
 from grassvine.network.mixing import metropolis_matrix
 from grassvine.problems import Evaluation, LocalProblem
 

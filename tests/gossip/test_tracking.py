@@ -14,8 +14,10 @@ from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import PlanError
 from grassvine.foundations.seeds import stream
 from grassvine.gossip import NeighbourAgent, Tracked
-from grassvine.gossip.rextra import FRAME
-from grassvine.gossip.tracking import FIRST, Pairs, Preconditioner
+from grassvine.gossip.averaged_dividers import Preconditioner
+from grassvine.gossip.averages import FRAME
+from grassvine.gossip.lbfgs import Pairs
+from grassvine.gossip.tracking import FIRST
 from grassvine.network.mixing import fast_mixing
 from grassvine.problems import LocalProblem
 

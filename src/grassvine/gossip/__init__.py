@@ -1,6 +1,7 @@
 """How agents move: the step, the method, the plan that all agree on, and what was recorded."""
 
 from grassvine.gossip.agent import Agent, GossipAgent
+from grassvine.gossip.averages import NeighbourAgent
 from grassvine.gossip.deepca import DeEPCA
 from grassvine.gossip.descent import descend
 from grassvine.gossip.dlmafit import DLMaFit, DLMaFitAgent
@@ -20,7 +21,7 @@ from grassvine.gossip.observers import EarlyStop
 from grassvine.gossip.offset_model import Offsets
 from grassvine.gossip.plan import Plan
 from grassvine.gossip.report import Observer, StepReport
-from grassvine.gossip.rextra import REXTRA, NeighbourAgent
+from grassvine.gossip.rextra import REXTRA
 from grassvine.gossip.step import Move, gossip_step
 from grassvine.gossip.tracking import Tracked
 

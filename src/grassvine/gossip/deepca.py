@@ -27,16 +27,16 @@ from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import PlanError
 from grassvine.foundations.options import real_number, whole_number
 from grassvine.geometry import Grassmann
-from grassvine.gossip.rextra import (
+from grassvine.gossip.averages import (
     FRAME,
     Ending,
     NeighbourAgent,
     Program,
     Standing,
+    mix,
     polar,
     require_subspaces,
 )
-from grassvine.gossip.tracking import mix
 from grassvine.network.graph import Network
 from grassvine.network.mixing import Mixing, fast_mixing
 from grassvine.network.schedule import AllEdges

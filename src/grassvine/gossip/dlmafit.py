@@ -34,6 +34,7 @@ from grassvine.gossip.agent import State
 from grassvine.gossip.message import Message, Shapes
 from grassvine.gossip.report import StepReport
 from grassvine.network.graph import Network
+from grassvine.network.mixing import Mixing, plain_mixing
 from grassvine.network.schedule import AllEdges
 from grassvine.network.timetable import Timetable
 from grassvine.problems.base import LocalProblem
@@ -85,16 +86,8 @@ class DLMaFit:
                 "D-LMaFit compares agents by the subspaces of their factors; "
                 "use the plan's default geometry, Grassmann()."
             )
-        weights = metropolis_weights(plan.network, number)
-        return DLMaFitAgent(number, problem.ratings, plan.start(number), weights, self.most_omega)
-
-
-def metropolis_weights(network: Network, agent: int) -> dict[int, float]:
-    """Return the weight of each neighbour in an agent's average; the agent itself has the rest."""
-    degree = network.degree(agent)
-    return {
-        other: 1.0 / (1 + max(degree, network.degree(other))) for other in network.neighbours(agent)
-    }
+        mixing = plain_mixing(plan.network)
+        return DLMaFitAgent(number, problem.ratings, plan.start(number), mixing, self.most_omega)
 
 
 class DLMaFitAgent:
@@ -105,13 +98,13 @@ class DLMaFitAgent:
         number: int,
         ratings: Ratings,
         start: Array,
-        weights: dict[int, float],
+        mixing: Mixing,
         most_omega: float,
     ):
         self._id = number
         self._ratings = ratings
         self._users = ratings.users_of_values()
-        self._weights = weights
+        self._mixing = mixing
         self._most_omega = most_omega
         self._omega, self._growth = 1.0, 1.0
         self._factor = start
@@ -166,11 +159,12 @@ class DLMaFitAgent:
         return {"basis": basis, "updates": np.array([self._updates], dtype=np.int64)}
 
     def _mix(self, arrived: Mapping[int, Trackers]) -> Trackers:
-        own = 1.0 - sum(self._weights.values())
-        products, gram = own * self._tracked[0], own * self._tracked[1]
-        for sender, (other_products, other_gram) in arrived.items():
-            products += self._weights[sender] * other_products
-            gram += self._weights[sender] * other_gram
+        products, gram = (
+            self._mixing.average(
+                self._id, self._tracked[which], {who: sent[which] for who, sent in arrived.items()}
+            )
+            for which in (0, 1)
+        )
         return products, gram
 
     def _move(self, mixed: Trackers) -> None:

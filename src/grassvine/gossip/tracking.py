@@ -24,10 +24,9 @@ every message; a mixing has at least as many rounds as the network is wide, so a
 whether all were content at its beginning, and all stop at the same slot.
 """
 
-from collections.abc import Callable, Generator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.random import Generator as RandomGenerator
@@ -36,31 +35,30 @@ from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import PlanError
 from grassvine.foundations.options import real_number, whole_number
 from grassvine.geometry import Grassmann
-from grassvine.gossip.rextra import (
+from grassvine.gossip.averaged_dividers import Divide, Preconditioner
+from grassvine.gossip.averages import (
     FRAME,
     Arrays,
     Ending,
-    Exchange,
-    Inbox,
+    Mixed,
     NeighbourAgent,
     Program,
     Standing,
+    mix,
     polar,
     require_subspaces,
 )
+from grassvine.gossip.lbfgs import Pairs
 from grassvine.network.graph import Network
 from grassvine.network.mixing import Mixing, fast_mixing
 from grassvine.network.schedule import AllEdges
 from grassvine.network.timetable import Timetable
 from grassvine.problems.base import Evaluation, LocalProblem
-from grassvine.problems.completion import CompletionProblem
-from grassvine.problems.multitask import MultitaskProblem
 
 if TYPE_CHECKING:
     from grassvine.gossip.plan import Plan
 
 SPACE = Grassmann()
-Divide: TypeAlias = Callable[[Array, Array], Array]  # a tangent and C
 # How many mixings the facts of the preconditioner and the first averages go through.
 FIRST = 3
 LONGEST = 0.8  # of a step, in its largest principal angle
@@ -108,42 +106,6 @@ class Tracked:
         mixing = fast_mixing(plan.network, self.contraction)
         program = _tracked(number, problem, plan.start(0), mixing, self)
         return NeighbourAgent(number, problem, program)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Mixed:
-    """What came of a mixing: averages, and whether all were content when it began.
-
-    ``distance`` is how far the farthest neighbour's frame was from one's own, relative to that.
-    """
-
-    arrays: Arrays
-    distance: float
-    all_content: bool
-
-
-MixingRounds: TypeAlias = Generator[Exchange, Inbox, Mixed]
-
-
-def mix(
-    mixing: Mixing, number: int, arrays: Arrays, standing: Standing, content: bool = False
-) -> MixingRounds:
-    """Average arrays with all others, nearly; for use with ``yield from``."""
-    now = before = arrays
-    least, distance = float(content), 0.0
-    for turn in range(mixing.n_rounds):
-        sent = {**now, "content": np.array([least])}
-        arrived = yield Exchange(sent, standing, fresh=turn == 0)
-        if turn == 0 and FRAME in arrays:
-            gaps = [np.linalg.norm(other[FRAME] - now[FRAME]) for other in arrived.values()]
-            distance = float(max(gaps) / np.linalg.norm(now[FRAME]))
-        least = min(least, *(float(other["content"][0]) for other in arrived.values()))
-        mixed = {}
-        for name, own in now.items():
-            others = {sender: other[name] for sender, other in arrived.items()}
-            mixed[name] = mixing.round(number, own, before[name], others)
-        now, before = mixed, now
-    return Mixed(now, distance, least > 0.0)
 
 
 def _tracked(
@@ -208,7 +170,7 @@ class Descent:
     """L-BFGS, with steps that are halved where the cost rises and then grow again."""
 
     divide: Divide
-    pairs: "Pairs"
+    pairs: Pairs
     scale: float = 1.0
     largest_cost: float = 0.0
 
@@ -237,102 +199,3 @@ class Descent:
 
     def _inverse(self, point: Point, tangent: Array) -> Array:
         return SPACE.project(point.basis, self.divide(tangent, point.tracked["gram"]))
-
-
-@dataclass(slots=True, eq=False)
-class Pairs:
-    """The memory of L-BFGS: steps, changes of the gradient, and their products."""
-
-    most: int
-    kept: list[tuple[Array, Array]] = field(default_factory=list)
-
-    def forget(self) -> None:
-        """Begin anew."""
-        self.kept.clear()
-
-    def carry(self, basis: Array) -> None:
-        """Bring all pairs to another basis, by projection."""
-        self.kept = [(SPACE.project(basis, s), SPACE.project(basis, y)) for s, y in self.kept]
-
-    def add(self, step: Array, change: Array) -> None:
-        """Keep a pair that says that the cost is curved upwards."""
-        if np.vdot(step, change) > 1e-8 * np.linalg.norm(step) * np.linalg.norm(change):
-            self.kept = [*self.kept, (step, change)][-self.most :] if self.most else []
-
-    def apply(self, gradient: Array, inverse: Callable[[Array], Array]) -> Array:
-        """Return Hg by the two loops of L-BFGS, with H₀ scaled by the last pair."""
-        usable = [(s, y, float(np.vdot(s, y))) for s, y in self.kept]
-        usable = [(s, y, product) for s, y, product in usable if product > 0.0]
-        left, shares = gradient, []
-        for step, change, product in reversed(usable):
-            shares.append(float(np.vdot(step, left)) / product)
-            left = left - shares[-1] * change
-        found = inverse(left)
-        if usable:
-            _, change, product = usable[-1]
-            found = found * (product / float(np.vdot(change, inverse(change))))
-        for (step, change, product), share in zip(usable, reversed(shares), strict=True):
-            found = found + (share - float(np.vdot(change, found)) / product) * step
-        return found
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Preconditioner:
-    """An approximate Hessian of all tasks: its facts are averaged over the agents, once.
-
-    Completion: ξ ↦ diag(p_i + λ)ξC, where p_i is the share of users who rated item i. Multitask:
-    ξ ↦ (A + λI)ξC with A the mean of X_tᵀX_t. Other tasks: ξ ↦ ξC, or the identity where there is
-    no C. The last is of no known scale; L-BFGS finds it from its pairs.
-    """
-
-    facts: Array
-    divider: Callable[[Array, int], Divide]
-
-    @classmethod
-    def of(cls, problem: LocalProblem) -> "Preconditioner":
-        """Return the one of a problem."""
-        if isinstance(problem, CompletionProblem):
-            return _of_completion(problem)
-        if isinstance(problem, MultitaskProblem):
-            return _of_multitask(problem)
-        return cls(np.zeros(0), lambda facts, n_agents: _divide_gram)
-
-
-def _of_completion(problem: CompletionProblem) -> Preconditioner:
-    ratings = problem.ratings
-    counts = np.bincount(ratings.items, minlength=ratings.n_items)
-
-    def divider(facts: Array, n_agents: int) -> Divide:
-        # An item that nobody rated counts as rated once.
-        shares = np.maximum(facts[:-1], 1.0 / n_agents) / facts[-1]
-        scales = shares + problem.unobserved + problem.tikhonov
-        return lambda tangent, gram: _divide_gram(tangent / scales[:, None], gram)
-
-    return Preconditioner(np.append(counts, ratings.n_users).astype(np.float64), divider)
-
-
-def _of_multitask(problem: MultitaskProblem) -> Preconditioner:
-    n_items, n_tasks = problem.n_items, problem.tasks.n_tasks
-    moments = sum((x.T @ x for x in problem.tasks.features), start=np.zeros((n_items, n_items)))
-
-    def divider(facts: Array, n_agents: int) -> Divide:
-        mean = facts[:-1].reshape(n_items, n_items) / facts[-1]
-        values, vectors = np.linalg.eigh(0.5 * (mean + mean.T))
-        # Below this the averages of different agents differ, and unseen features have nothing.
-        values = np.maximum(values, 1e-7 * values[-1]) + problem.ridge
-
-        def divide(tangent: Array, gram: Array) -> Array:
-            return _divide_gram(vectors @ ((vectors.T @ tangent) / values[:, None]), gram)
-
-        return divide
-
-    return Preconditioner(np.append(moments.ravel(), n_tasks).astype(np.float64), divider)
-
-
-def _divide_gram(tangent: Array, gram: Array) -> Array:
-    """Return ξC⁻¹, no eigenvalue of C counting as less than a millionth of the largest."""
-    if not gram.size:
-        return tangent
-    values, vectors = np.linalg.eigh(0.5 * (gram + gram.T))
-    values = np.maximum(values, 1e-6 * values[-1]) if values[-1] > 0.0 else np.ones_like(values)
-    return ((tangent @ vectors) / values) @ vectors.T
