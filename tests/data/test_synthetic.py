@@ -110,6 +110,18 @@ def test_noise_changes_the_values_by_its_size_and_nothing_else() -> None:
     assert abs(share - 1) < 5 / np.sqrt(2 * clean.n_values)
 
 
+def test_every_item_and_user_can_be_given_enough_entries() -> None:
+    plain = low_rank_ratings(80, 90, 2, oversampling=3.0, seed=1).ratings
+    fewest = min(np.diff(plain.starts).min(), np.bincount(plain.items, minlength=80).min())
+    enough = int(fewest) + 1
+    drawn = low_rank_ratings(80, 90, 2, oversampling=3.0, least_entries=enough, seed=1).ratings
+    assert np.diff(drawn.starts).min() >= enough
+    assert np.bincount(drawn.items, minlength=80).min() >= enough
+    assert drawn.n_values == plain.n_values
+    with pytest.raises(DataError, match="some item or user has fewer than 9; choose a larger"):
+        low_rank_ratings(10, 10, 1, oversampling=2.0, least_entries=9)
+
+
 def test_entries_are_known_uniformly_over_items_and_users() -> None:
     ratings = low_rank_ratings(50, 50, 2, oversampling=1250 / 196).ratings
     counts = np.concatenate([np.bincount(ratings.items, minlength=50), np.diff(ratings.starts)])

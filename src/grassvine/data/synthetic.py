@@ -16,6 +16,8 @@ from grassvine.foundations.errors import DataError
 from grassvine.foundations.options import rank_within, real_number, whole_number
 from grassvine.foundations.seeds import stream
 
+MOST_DRAWS = 10_000
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LowRankRatings:
@@ -42,6 +44,7 @@ def low_rank_ratings(
     oversampling: float,
     noise: float = 1e-6,
     condition: float | None = None,
+    least_entries: int = 0,
     n_test: int = 0,
     seed: int = 0,
 ) -> LowRankRatings:
@@ -50,8 +53,9 @@ def low_rank_ratings(
     The table is ABᵀ with standard Gaussian factors; of its entries ``oversampling`` times the
     degrees of freedom, OS·(mr + nr − r²), are known, chosen uniformly without repetition, and
     Gaussian noise is added to each. With ``condition`` the table is A·diag(s)·Bᵀ instead, A and B
-    orthonormal, s falling exponentially from √(mn) to √(mn)/condition. The test set is ``n_test``
-    entries of the table itself, without noise, less those that are known.
+    orthonormal, s falling exponentially from √(mn) to √(mn)/condition. The known places are drawn
+    again until every item and every user has ``least_entries``. The test set is ``n_test`` entries
+    of the table itself, without noise, less those that are known.
     """
     whole_number("n_items", n_items, least=1, error=DataError)
     whole_number("n_users", n_users, least=1, error=DataError)
@@ -59,6 +63,7 @@ def low_rank_ratings(
     whole_number("rank", rank, least=1, most=min(n_items, n_users), why=why, error=DataError)
     real_number("oversampling", oversampling, least=0.0, error=DataError)
     real_number("noise", noise, least=0.0, error=DataError)
+    whole_number("least_entries", least_entries, least=0, error=DataError)
     whole_number("n_test", n_test, least=0, most=n_items * n_users, error=DataError)
     if condition is not None:
         real_number("condition", condition, least=1.0, error=DataError)
@@ -76,11 +81,30 @@ def low_rank_ratings(
         largest = np.sqrt(n_items * n_users)
         item_factors = subspace * np.geomspace(largest, largest / condition, rank)
         user_factors = np.linalg.qr(user_factors)[0]
-    places = _draw_places("places", n_items * n_users, n_known, seed)
+    places = _known_places(n_items, n_users, n_known, least_entries, seed)
     errors = stream(seed, "data", "noise").standard_normal(n_known) * noise
     ratings = _entries(places, item_factors, user_factors, errors)
     return LowRankRatings(
         ratings, subspace, _test_set(places, item_factors, user_factors, n_test, seed)
+    )
+
+
+def _known_places(n_items: int, n_users: int, n_known: int, least: int, seed: int) -> Indices:
+    """Return places of the table such that every item and every user has so many."""
+    enough = n_known >= least * max(n_items, n_users)
+    for draw in range(MOST_DRAWS if enough else 0):
+        places = _draw_places(
+            f"places {draw}" if draw else "places", n_items * n_users, n_known, seed
+        )
+        users, items = np.divmod(places, n_items)
+        fewest = min(
+            np.bincount(users, minlength=n_users).min(), np.bincount(items, minlength=n_items).min()
+        )
+        if fewest >= least:
+            return places
+    raise DataError(
+        f"among {n_known} random entries some item or user has fewer than {least}; "
+        "choose a larger oversampling or a smaller least_entries."
     )
 
 

@@ -12,7 +12,7 @@ rises; there is no step size to choose. An iteration is one sum of m·r + r² + 
 single number.
 """
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -66,11 +66,12 @@ class Divider(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Descent:
-    """Where a descent ended, and why."""
+    """Where a descent ended, why, and whether that is a minimum."""
 
     point: Point
     iterations: int
     reason: str
+    settled: bool
 
 
 Descending: TypeAlias = Generator[Part, Array, Descent]
@@ -78,12 +79,21 @@ Descending: TypeAlias = Generator[Part, Array, Descent]
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """When to stop: at a gradient, after iterations, or when the cost hardly falls any more."""
+    """When to stop: at a gradient, after iterations, or when the descent is stuck.
+
+    It is stuck when the cost fell by less than 1 % ``patience`` times running, and the gradient
+    is still longer than ``steady`` of what it was before them. A patience of 0 has no end.
+    """
 
     tolerance: float
     max_iterations: int
-    patience: int = 0  # so many iterations in a row that gain less than 1 %; 0 is never
+    patience: int = 0
+    steady: float = 0.0
     slow: float = 0.01
+
+    def stuck(self, lengths: Sequence[float]) -> bool:
+        """Tell whether the gradient is about as long as it was before the patience began."""
+        return lengths[-1] > self.steady * lengths[-1 - self.patience]
 
 
 def evaluate(
@@ -102,15 +112,19 @@ def descend_together(
 ) -> Descending:
     """Minimise the sum of all agents' costs from a common start."""
     point = yield from evaluate(problem, start, Standing(start))
-    first = float(np.linalg.norm(point.gradient))
+    lengths: list[float] = []  # of the gradients
     towards = last_gradient = None
     last_product = 1.0
     slow = 0
     for iteration in range(rules.max_iterations):
         gradient = point.gradient
-        if float(np.linalg.norm(gradient)) <= rules.tolerance * first:
+        lengths.append(float(np.linalg.norm(gradient)))
+        if lengths[-1] <= rules.tolerance * lengths[0]:
             reason = f"the gradient fell to {rules.tolerance:g} of its first length"
-            return Descent(point, iteration, reason)
+            return Descent(point, iteration, reason, settled=True)
+        if rules.patience and slow >= rules.patience and rules.stuck(lengths):
+            reason = f"the cost fell by less than {rules.slow:.0%} {slow} times running"
+            return Descent(point, iteration, reason, settled=False)
         yield from divider.prepare(point, iteration)
         scaled = _GRASSMANN.project(point.basis, divider.divide(point, gradient))
         product = float(np.sum(scaled * gradient))
@@ -123,14 +137,12 @@ def descend_together(
                 direction = mixed
         there = yield from _search(problem, point, gradient, direction)
         if there is None:
-            return Descent(point, iteration, "no step improves the cost any more")
+            return Descent(point, iteration, "no step improves the cost any more", settled=True)
         gained = (point.cost - there.cost) / abs(point.cost) if point.cost else 0.0
         slow = slow + 1 if gained < rules.slow else 0
         point, towards, last_gradient, last_product = there, direction, gradient, product
-        if rules.patience and slow >= rules.patience:
-            reason = f"the cost fell by less than {rules.slow:.0%} {slow} times running"
-            return Descent(point, iteration + 1, reason)
-    return Descent(point, rules.max_iterations, f"{rules.max_iterations} iterations were done")
+    reason = f"{rules.max_iterations} iterations were done"
+    return Descent(point, rules.max_iterations, reason, settled=False)
 
 
 def _search(

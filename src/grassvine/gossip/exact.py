@@ -12,7 +12,7 @@ from grassvine.foundations.errors import PlanError
 from grassvine.foundations.options import real_number, whole_number
 from grassvine.geometry import Grassmann
 from grassvine.gossip.conjugate import Descending, Divider, Rules, descend_together
-from grassvine.gossip.continuation import complete_by_rank, item_shares
+from grassvine.gossip.continuation import add_known, complete_by_rank
 from grassvine.gossip.dividers import ItemShares, Kronecker, Plain
 from grassvine.gossip.sums import Ending, Part, Program, Standing, SumAgent, add_up
 from grassvine.network.graph import Network
@@ -107,8 +107,8 @@ def _always_whole(program: Program, start: Array) -> Program:
 
 def _divider(problem: TwiceDifferentiable) -> Generator[Part, Array, Divider]:
     if isinstance(problem, CompletionProblem):
-        shares, _ = yield from item_shares(problem)
-        return ItemShares(shares)
+        known = yield from add_known(problem)
+        return ItemShares(known.shares)
     if isinstance(problem, MultitaskProblem):
         tasks = problem.tasks
         own = np.zeros((problem.n_items, problem.n_items))
