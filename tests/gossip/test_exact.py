@@ -80,7 +80,7 @@ def test_agents_find_the_batch_subspace(
     assert result.history.final()["mse"].max() < 1e-12  # the variance of the noise
 
 
-@pytest.mark.parametrize("n_agents", [2, 3, 10])
+@pytest.mark.parametrize("n_agents", [1, 2, 3, 10])
 def test_the_answer_is_the_pooled_one_at_any_number_of_agents(n_agents: int) -> None:
     data = ratings()
     method = gv.Exact(by_rank=False)
@@ -93,6 +93,14 @@ def test_the_answer_is_the_pooled_one_at_any_number_of_agents(n_agents: int) -> 
     # Sums in another order differ by rounding; near the minimum the cost sees its square.
     assert cost == pytest.approx(ending.standing.cost, rel=1e-12)
     assert GRASSMANN.distance(result.bases[0], ending.standing.basis) < 1e-6
+
+
+def test_a_lone_agent_sends_nothing_and_keeps_a_history(table: gv.Ratings) -> None:
+    plan = gv.Plan(60, 3, gv.path(1), gv.Exact())
+    result = gv.run(plan, [gv.CompletionProblem(table)], engine=gv.ThreadsEngine())
+    assert (result.bytes, result.messages) == (0, 0)
+    assert len(result.history) == result.n_slots + 1  # a row a sum, and the final state
+    assert len(result.history.final()) == 1
 
 
 def test_an_ill_conditioned_table_is_recovered_rank_by_rank() -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Generator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.random import Generator as RandomGenerator
@@ -39,6 +39,8 @@ class Exact:
     max_sums : int
         How many sums there may be at most.
     """
+
+    works_alone: ClassVar[bool] = True
 
     tolerance: float = 1e-8
     by_rank: bool = True

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.random import Generator
@@ -44,6 +44,8 @@ class Offsets:
     ranks : tuple of int
         Which ranks ``"auto"`` tries, none above the plan's; by default the plan's alone.
     """
+
+    works_alone: ClassVar[bool] = True
 
     mu: float | Literal["auto"] = "auto"
     mu_b: float = BIAS_PENALTIES[0]

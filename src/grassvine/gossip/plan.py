@@ -47,10 +47,10 @@ class Plan:
         whole_number("n_items", self.n_items, least=1)
         rank_within(self.rank, self.n_items)
         whole_number("seed", self.seed, least=0)
-        if self.network.n_agents < 2:
+        if self.network.n_agents < 2 and not getattr(self.method, "works_alone", False):
             raise PlanError(
-                "one agent has nobody to gossip with; give a network of two or more, or let it "
-                "work alone with descend(problem, start, n_updates)."
+                "one agent has nobody to gossip with; give a network of two or more, or a method "
+                "that works alone too, such as Exact()."
             )
 
     @cached_property

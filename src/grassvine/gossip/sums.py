@@ -83,7 +83,7 @@ class SumAgent:
         self._problem = problem
         self._program = program
         self._parent = tree.parents[number]
-        self._n_slots = 2 * tree.height  # of a sum
+        self._height = tree.height
         self._updates = 0
         self._finished = ""
         with one_blas_thread():
@@ -99,7 +99,7 @@ class SumAgent:
 
     def outgoing(self, slot: int) -> Message:
         """Send up what is known so far, or down what all have."""
-        rising = slot % self._n_slots < self._n_slots // 2
+        rising = not self._height or slot % (2 * self._height) < self._height
         return Message(self._id, slot, {"sum": self._partial if rising else self._total})
 
     def expected(self, slot: int) -> Shapes:
@@ -107,9 +107,13 @@ class SumAgent:
         return {"sum": self._part.shape}
 
     def meet(self, slot: int, inbox: Sequence[Message]) -> StepReport:
-        """Add what the children send; with the sum of all, go on with the program."""
+        """Add what the children send; with the sum of all, go on with the program.
+
+        A lone agent hears its own part, which is the sum.
+        """
         arrived = [self._numbers_of(message) for message in inbox]
-        if inbox[0].sender == self._parent:
+        others = [message for message in inbox if message.sender != self._id]
+        if not others or inbox[0].sender == self._parent:
             self._go_on(arrived[0])
         else:
             self._partial = self._part + sum(arrived)
@@ -124,8 +128,8 @@ class SumAgent:
             gradient_norm=self._standing.gradient_norm,
             neighbour=inbox[0].sender,
             distance=0.0,
-            messages=len(inbox),
-            bytes=sum(message.nbytes for message in inbox),
+            messages=len(others),
+            bytes=sum(message.nbytes for message in others),
             finished=self._finished,
         )
 

@@ -2,7 +2,8 @@
 
 In a round every agent sends to its parent what it and those below it hold, the deepest first; then
 the sum goes down again. That is 2(N−1) messages in twice as many slots as the tree is deep, and
-each agent talks to its neighbours only. The root adds and passes on like all others.
+each agent talks to its neighbours only. The root adds and passes on like all others. A lone agent
+tells itself.
 """
 
 from collections.abc import Sequence
@@ -42,6 +43,8 @@ class Tree:
 
     def rounds(self, n_rounds: int) -> Timetable:
         """The timetable of so many sums."""
+        if not self.height:
+            return Timetable.from_deliveries(1, [[(0, 0)]] * n_rounds)
         up: list[list[Delivery]] = [[] for _ in range(self.height)]
         for agent, parent in enumerate(self.parents):
             if parent >= 0:
