@@ -6,7 +6,7 @@ from tests.samples import N_ITEMS, ratings
 
 import grassvine as gv
 from grassvine.foundations.errors import PlanError
-from grassvine.gossip import StepReport
+from grassvine.gossip import Offsets, StepReport
 
 
 def problems(count: int) -> list[gv.CompletionProblem]:
@@ -27,6 +27,21 @@ def test_agreement_is_the_largest_distance_of_linked_agents() -> None:
     wanted = max(gv.Grassmann().distance(*result.bases[i : i + 2]) for i in (0, 1))
     assert result.neighbour_distance == wanted
     assert result.agreement_degrees == math.degrees(wanted)
+
+
+def test_a_run_gives_back_all_that_its_agents_have_learned() -> None:
+    parts = [gv.CompletionProblem(part) for part in gv.split_users(ratings(), 3)]
+    result = gv.run(gv.Plan(N_ITEMS, 3, gv.path(3), Offsets(mu=2.0, max_passes=5)), parts)
+    for basis, state in zip(result.bases, result.states, strict=True):
+        assert np.array_equal(state["basis"], basis)
+        assert state["offsets"].shape == (N_ITEMS,)
+        factors = np.asarray(state["factors"], dtype=np.float64)
+        # The basis is that of the factors: QR keeps their span up to rounding.
+        np.testing.assert_allclose(basis @ (basis.T @ factors), factors, atol=1e-12)
+    plain = gv.run(gv.Plan(N_ITEMS, 3, gv.path(3), gv.Gossip(n_slots=3)), parts)
+    assert [state["basis"].tobytes() for state in plain.states] == [
+        basis.tobytes() for basis in plain.bases
+    ]
 
 
 def test_the_mean_lies_among_the_agents() -> None:

@@ -1,5 +1,6 @@
 """Every case of the paper from end to end, at tiny sizes; and claims that can fail."""
 
+import itertools
 import json
 import math
 import os
@@ -42,6 +43,7 @@ from grassvine.paper.ratings import BATCH as RTRMC
 from grassvine.paper.ratings import RatingsExperiment
 from grassvine.paper.real_tasks import ALT_MIN, BenchmarkExperiment
 from grassvine.paper.synthetic_tasks import BATCH as TRUST_REGION
+from grassvine.paper.variants import Variant
 
 TINY = tiny_cases()
 every_case = pytest.mark.parametrize("name", CASES)
@@ -156,6 +158,14 @@ def test_what_is_no_finite_number_is_null() -> None:
     run = strict(json.dumps(done.as_object(), allow_nan=False))["runs"][0]
     assert run["train_mse"] is run["consensus_distance"] is run["test_mse"] is None
     assert run["worst_agent_train_mse"] == RECORD.worst_agent_train_mse
+
+
+@every_case
+def test_the_exact_method_stands_beside_the_papers(world: World, name: str) -> None:
+    runs = [one for one in records(world.run(name)) if one["method"].startswith("exact")]
+    assert {run["method"] for run in runs} >= {"exact (tree sums)"}
+    # All agents stand at the same point; its distance from itself is known up to rounding.
+    assert max(run["consensus_distance"] for run in runs) < 1e-14
 
 
 # The files
@@ -356,6 +366,25 @@ def test_errors_on_real_ratings_do_not_depend_on_the_agents_of_the_batch_method(
     assert batch[0] == batch[1] and len(batch[0]) == 2
 
 
+def test_the_exact_method_predicts_as_the_batch_method_does_whoever_holds_the_ratings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = make_small_worlds(monkeypatch, tmp_path)
+    experiment = TINY["case5"].experiment
+    assert isinstance(experiment, RatingsExperiment)
+    whole = replace(experiment, beside=(case5.EXACT, case5.WITH_OFFSETS))
+    results = whole.run(Request(datasets=(str(file),)))
+    for rank, variant in itertools.product((2, 3), (case5.EXACT, case5.WITH_OFFSETS)):
+        runs = results.where(method=variant.name, rank=rank)
+        assert runs.each("n_agents") == [2, N_AGENTS]
+        few, many = runs.values("test_rmse")
+        assert few == pytest.approx(many, rel=case5.EQUAL)
+    # Beyond rank 2, which the ratings were made with, there is more than one optimum.
+    batch = results.where(method=RTRMC, rank=2).mean("test_rmse")
+    found = results.where(method=case5.EXACT.name, rank=2).values("test_rmse")
+    assert found == pytest.approx(batch, abs=case5.EQUAL)
+
+
 def test_two_files_of_the_same_name_are_two_data_sets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -413,6 +442,10 @@ def of_case5(n_agents: int, rank: int, rmse: float, apart: float) -> dict[str, A
     )
 
 
+def beside(variant: Variant, n_agents: int, rank: int, rmse: float) -> dict[str, Any]:
+    return method(variant.name, n_agents=n_agents, rank=rank, test_rmse=rmse)
+
+
 def of_case7(name: str, rank: int, *by_agent: float) -> dict[str, Any]:
     traces = [np.array([value, value]) for value in by_agent]
     nmse = float(np.mean(by_agent))
@@ -459,6 +492,10 @@ GOOD: dict[str, Runs] = {
         "many, high": of_case5(10, 9, 0.905, 2e-3),
         "batch, low": method(RTRMC, n_agents=1, rank=3, test_rmse=0.895),
         "batch, high": method(RTRMC, n_agents=1, rank=9, test_rmse=0.890),
+        "exact, few": beside(case5.EXACT, 5, 3, 0.895 - 5e-7),
+        "exact, many": beside(case5.EXACT, 10, 9, 0.890 + 5e-7),
+        "offsets, few": beside(case5.WITH_OFFSETS, 5, 3, 0.885),
+        "offsets, many": beside(case5.WITH_OFFSETS, 10, 9, 0.886),
     },
     "case6": {
         "gossip": method(case6.GOSSIP.name, distance_to_truth=2e-7),
@@ -468,6 +505,8 @@ GOOD: dict[str, Runs] = {
         "low": of_case7(case7.PRECON.name, 3, 0.75, 0.77),
         "high": of_case7(case7.PRECON.name, 5, 0.76, 0.78),
         "batch": of_case7(ALT_MIN, 28, 0.76, 0.78),
+        "exact, low": of_case7(case7.EXACT.name, 3, 0.74, 0.76),
+        "exact, high": of_case7(case7.EXACT.name, 5, 0.75, 0.77),
     },
 }
 
@@ -507,12 +546,19 @@ BAD: list[tuple[str, int, str, Fields]] = [
     ("case5", 2, "many, high", {"consensus_distance": 1e-4}),
     ("case5", 3, "many, high", {"test_rmse": 0.9}),
     ("case5", 4, "few, low", {"consensus_distance": 0.2}),
+    ("case5", 5, "exact, few", {"test_rmse": 0.895 - 2e-6}),
+    ("case5", 5, "exact, many", {"test_rmse": 0.890 + 2e-6}),
+    ("case5", 5, "exact, few", {"test_rmse": math.nan}),
+    ("case5", 6, "offsets, few", {"test_rmse": 0.895}),
+    ("case5", 6, "offsets, many", {"test_rmse": math.nan}),
     ("case6", 0, "gossip", {"distance_to_truth": 2e-6}),
     ("case6", 0, "gossip", {"distance_to_truth": math.nan}),
     ("case7", 0, "high", {"nmse": 0.80}),
     ("case7", 1, "low", {"nmse": 0.77}),
     ("case7", 2, "low", {"nmse by agent": [np.array([0.77]), np.array([0.79])]}),
     ("case7", 3, "low", {"nmse": 0.80}),
+    ("case7", 4, "exact, low", {"nmse": 0.76}),
+    ("case7", 4, "exact, high", {"nmse": math.nan}),
 ]
 
 
@@ -539,12 +585,15 @@ def test_flat_space_is_not_slow_where_the_manifold_is_as_slow() -> None:
 
 
 def test_a_claim_about_what_was_not_varied_is_not_decided() -> None:
-    one = {key: GOOD["case5"][key] for key in ("few, low", "batch, low")}
+    kept = ("few, low", "batch, low", "exact, few", "offsets, few")
+    one = {key: GOOD["case5"][key] for key in kept}
     assert [claim.holds for claim in CASES["case5"].claims(made(one))] == [
         True,
         None,
         None,
         None,
+        True,
+        True,
         True,
     ]
 
@@ -558,4 +607,4 @@ def test_claims_are_made_for_every_data_set() -> None:
         )
     )
     claims: list[Claim] = list(CASES["case5"].claims(both))
-    assert [claim.claim.split(":")[0] for claim in claims] == ["here"] * 5 + ["there"] * 5
+    assert [claim.claim.split(":")[0] for claim in claims] == ["here"] * 7 + ["there"] * 7

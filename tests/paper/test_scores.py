@@ -13,6 +13,7 @@ from grassvine.paper.scores import (
     nmse_of_weights,
     normalised_errors,
     squared_errors,
+    squared_errors_with_offsets,
 )
 
 # Least squares of a dozen equations in three unknowns keep all but a few of sixteen digits.
@@ -69,6 +70,33 @@ def test_a_user_without_training_entries_is_predicted_as_the_centre() -> None:
     test = gv.Ratings.from_arrays([0, 0], [3, 7], [2.0, -1.0], n_users=60, n_items=N_ITEMS)
     problem = gv.CompletionProblem(train, unobserved=0.1)
     assert squared_errors(problem, basis(), test) == 5.0
+
+
+@pytest.mark.parametrize("bounds", [(-9.0, 9.0), (-0.3, 0.2)])
+def test_squared_errors_with_offsets_are_those_of_a_loop(bounds: tuple[float, float]) -> None:
+    train, test = hold_out_ratings(ratings(), 0.2, seed=1)
+    mu, mu_b, centre = 0.7, 2.0, 0.4
+    rng = stream(0, "test", "model")
+    a, c = rng.standard_normal((N_ITEMS, 3)), rng.standard_normal(N_ITEMS)
+    wanted = 0.0
+    for j in range(train.n_users):
+        mine = slice(train.starts[j], train.starts[j + 1])
+        items = train.items[mine]
+        rows = np.column_stack([a[items], np.ones(len(items))])
+        system = rows.T @ rows + np.diag([mu, mu, mu, mu_b])
+        fitted = np.linalg.solve(system, rows.T @ (train.values[mine] - centre - c[items]))
+        for place in range(test.starts[j], test.starts[j + 1]):
+            i = test.items[place]
+            guess = centre + c[i] + fitted[3] + float(a[i] @ fitted[:3])
+            wanted += (min(max(guess, bounds[0]), bounds[1]) - float(test.values[place])) ** 2
+    model = {
+        "factors": a,
+        "offsets": c,
+        "centre": np.array([centre]),
+        "penalties": np.array([mu, mu_b]),
+    }
+    found = squared_errors_with_offsets(train, model, test, bounds)
+    assert found == pytest.approx(wanted, rel=DIGITS)
 
 
 def test_the_mean_is_over_entries_and_each_agent_predicts_its_own_users() -> None:

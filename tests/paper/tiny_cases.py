@@ -10,7 +10,7 @@ from tests.data.rating_files import u_data
 
 import grassvine as gv
 from grassvine.foundations.errors import DataError
-from grassvine.gossip import Method
+from grassvine.gossip import Method, Offsets
 from grassvine.paper import CASES, Case
 from grassvine.paper.completion import CompletionExperiment, OneOf
 from grassvine.paper.ratings import Protocol, RatingsExperiment
@@ -53,6 +53,7 @@ def _tiny_experiment(experiment: Any, slots: int) -> Any:
                 repeats={"small": 1},
                 small_ranks=(2, 3),
                 updates=slots,
+                beside=tuple(_short_variant(variant, slots) for variant in experiment.beside),
             )
         case SubspaceExperiment():
             variants = tuple(_short_variant(variant, slots) for variant in experiment.variants)
@@ -81,6 +82,8 @@ def _short_variant(variant: Variant, slots: int) -> Variant:
         made: Any = variant.method(n_agents)
         if isinstance(made, gv.Exact):
             return replace(made, max_sums=slots)
+        if isinstance(made, Offsets):
+            return replace(made, max_passes=max(1, slots // 4))
         return replace(made, n_slots=slots * (n_agents - 1))
 
     return replace(variant, method=method)

@@ -10,6 +10,7 @@ from grassvine.engines.local import LocalEngine
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.foundations.errors import PlanError
+from grassvine.gossip.agent import State
 from grassvine.gossip.history import History, Recorder
 from grassvine.gossip.observers import AllFinished, together
 from grassvine.gossip.plan import Plan
@@ -27,6 +28,8 @@ class Run:
         What was run.
     bases : tuple of arrays
         The basis of each agent.
+    states : tuple of mappings
+        All that each agent has learned, as named arrays; its basis is one of them.
     history : History
         All updates and the final states.
     n_slots : int
@@ -37,6 +40,7 @@ class Run:
 
     plan: Plan
     bases: tuple[Array, ...]
+    states: tuple[State, ...]
     history: History
     n_slots: int
     stopped_because: str
@@ -108,6 +112,7 @@ def run(
     return Run(
         plan=plan,
         bases=tuple(plan.geometry.as_point(state["basis"]) for state in outcome.states),
+        states=outcome.states,
         history=recorder.history(),
         n_slots=outcome.n_slots,
         stopped_because=outcome.stopped_because,

@@ -8,7 +8,7 @@ from grassvine.paper.completion import CompletionExperiment, LowRankTable, OneOf
 from grassvine.paper.curves import after, updates_to
 from grassvine.paper.pictures import error_and_agreement
 from grassvine.paper.tables import figures_table
-from grassvine.paper.variants import Variant, stochastic_gossip
+from grassvine.paper.variants import Variant, exact, stochastic_gossip
 
 RHOS = (1e1, 1e2, 1e3, 1e4, 1e5)
 ACCURATE = 1e-10
@@ -62,6 +62,7 @@ CASE = Case(
         methods=(
             OneOf(tuple(_grassmann(rho) for rho in RHOS)),
             OneOf(tuple(_euclidean(rho) for rho in RHOS)),
+            exact(),
         ),
     ),
     claims=_claims,

@@ -20,9 +20,11 @@ from grassvine.data import (
 from grassvine.engines import Run
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError, unknown
+from grassvine.gossip import Offsets
+from grassvine.gossip.agent import State
 from grassvine.paper.case import Finished, Request, Results, Scale
 from grassvine.paper.runs import run_batch, run_variant
-from grassvine.paper.scores import squared_errors
+from grassvine.paper.scores import squared_errors, squared_errors_with_offsets
 from grassvine.paper.tuning import N_FOLDS, Fold, with_best_step
 from grassvine.paper.variants import Variant, precon_stochastic_gossip
 from grassvine.problems import CompletionProblem
@@ -56,6 +58,8 @@ class RatingsExperiment:
         Of an agent at an end of the path.
     small_ranks : tuple of int
         The ranks of the small scale.
+    beside : tuple of Variant
+        The methods beside gossip; one that has offsets is given ratings without our penalty.
     """
 
     defaults: Mapping[Scale, tuple[str, ...]]
@@ -64,6 +68,7 @@ class RatingsExperiment:
     unobserved: float
     updates: int
     small_ranks: tuple[int, ...]
+    beside: tuple[Variant, ...] = ()
 
     def run(self, request: Request) -> Results:
         """Run everything, for every data set and repeat."""
@@ -84,7 +89,7 @@ class RatingsExperiment:
             yield self._batch(dataset, split, rank, repeat, request)
             for n_agents in counts:
                 for variant in self._variants(protocol.rho, split, n_agents, rank, request):
-                    yield self._gossip(variant, dataset, split, n_agents, rank, repeat, request)
+                    yield self._together(variant, dataset, split, n_agents, rank, repeat, request)
 
     def _batch(
         self, dataset: str, split: "_Split", rank: int, repeat: int, request: Request
@@ -114,17 +119,15 @@ class RatingsExperiment:
             pairs = fold_ratings(split.train, N_FOLDS, seed=request.seed)
             folds = [self._fold(split, *pair, n_agents) for pair in pairs]
             yield with_best_step(variant, folds, rank, request)
+        yield from self.beside
 
     def _fold(self, split: "_Split", train: Ratings, test: Ratings, n_agents: int) -> Fold:
         inner = _Split(train, test, split.bounds)
         everything = CompletionProblem(train, unobserved=self.unobserved)
-        return Fold(self._problems(train, n_agents), lambda run: inner.rmse(everything, run.mean))
+        problems = _problems(train, n_agents, self.unobserved)
+        return Fold(problems, lambda run: inner.rmse(everything, run.mean))
 
-    def _problems(self, train: Ratings, n_agents: int) -> list[CompletionProblem]:
-        parts = split_users(train, n_agents)
-        return [CompletionProblem(part, unobserved=self.unobserved) for part in parts]
-
-    def _gossip(
+    def _together(
         self,
         variant: Variant,
         dataset: str,
@@ -134,14 +137,17 @@ class RatingsExperiment:
         repeat: int,
         request: Request,
     ) -> Finished:
+        has_offsets = isinstance(variant.method(n_agents), Offsets)
         everything = CompletionProblem(split.train, unobserved=self.unobserved)
 
         def score(result: Run) -> dict[str, float]:
+            if has_offsets:  # all agents have the same model
+                return {"test_rmse": split.rmse_with_offsets(result.states[0])}
             return {"test_rmse": split.rmse(everything, result.mean)}
 
         return run_variant(
             variant,
-            self._problems(split.train, n_agents),
+            _problems(split.train, n_agents, 0.0 if has_offsets else self.unobserved),
             rank,
             dataset=dataset,
             repeat=repeat,
@@ -167,8 +173,19 @@ class _Split:
 
     def rmse(self, everything: CompletionProblem, basis: Array) -> float:
         """The error on the test ratings, every user's weights being fitted to its own ratings."""
-        total = squared_errors(everything, basis, self.test, self.bounds)
+        return self._root(squared_errors(everything, basis, self.test, self.bounds))
+
+    def rmse_with_offsets(self, model: State) -> float:
+        """The same of a model with offsets."""
+        return self._root(squared_errors_with_offsets(self.train, model, self.test, self.bounds))
+
+    def _root(self, total: float) -> float:
         return float(np.sqrt(total / self.test.n_values))
+
+
+def _problems(train: Ratings, n_agents: int, unobserved: float) -> list[CompletionProblem]:
+    parts = split_users(train, n_agents)
+    return [CompletionProblem(part, unobserved=unobserved) for part in parts]
 
 
 def _open(name: str) -> tuple[str, LabelledRatings]:

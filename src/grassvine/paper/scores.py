@@ -8,7 +8,9 @@ import numpy as np
 from grassvine.data import Ratings, Tasks
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.blas import one_blas_thread
+from grassvine.gossip.agent import State
 from grassvine.problems import CompletionProblem, MultitaskProblem
+from grassvine.problems.offset_ratings import OffsetRatings
 
 
 def squared_errors(
@@ -24,14 +26,23 @@ def squared_errors(
     """
     with one_blas_thread():
         weights = problem.weights(basis)
-    users, items = test.users_of_values(), test.items
-    predictions = np.zeros(test.n_values)
-    # Column by column: items×rank numbers for every test entry at once would not fit for Netflix.
-    for of_item, of_user in zip(basis.T, weights.T, strict=True):
-        predictions += of_item[items] * of_user[users]
-    if bounds is not None:
-        np.clip(predictions, *bounds, out=predictions)
-    return float(np.sum((predictions - test.values) ** 2))
+    return _squares(_products(basis, weights, test), test, bounds)
+
+
+def squared_errors_with_offsets(
+    train: Ratings, model: State, test: Ratings, bounds: tuple[float, float]
+) -> float:
+    """Sum (μ₀ + c_i + a_j + A_i·w_j − y_ij)² over test entries, a_j and w_j fitted to user j.
+
+    A user without training entries is predicted by the centre and the offsets of the items.
+    """
+    names = "factors", "offsets", "centre", "penalties"
+    factors, offsets, (centre,), (mu, mu_b) = (model[name].astype(np.float64) for name in names)
+    with one_blas_thread():
+        weights, biases = OffsetRatings(train, mu, mu_b).solve(factors, offsets, centre)
+    predictions = _products(factors, weights, test)
+    predictions += centre + offsets[test.items] + biases[test.users_of_values()]
+    return _squares(predictions, test, bounds)
 
 
 def mean_squared_error(
@@ -60,3 +71,18 @@ def nmse_of_weights(weights: Array, train: Tasks, test: Tasks) -> Array:
             if len(y)
         ]
     )
+
+
+def _products(of_items: Array, of_users: Array, test: Ratings) -> Array:
+    users, items = test.users_of_values(), test.items
+    products = np.zeros(test.n_values)
+    # Column by column: items×rank numbers for every test entry at once would not fit for Netflix.
+    for of_item, of_user in zip(of_items.T, of_users.T, strict=True):
+        products += of_item[items] * of_user[users]
+    return products
+
+
+def _squares(predictions: Array, test: Ratings, bounds: tuple[float, float] | None) -> float:
+    if bounds is not None:
+        predictions = np.clip(predictions, *bounds)
+    return float(np.sum((predictions - test.values) ** 2))

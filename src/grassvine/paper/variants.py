@@ -13,6 +13,7 @@ from grassvine.gossip import (
     Exact,
     Gossip,
     Method,
+    Offsets,
     StepSize,
     parallel,
     precon_parallel,
@@ -73,6 +74,11 @@ def d_lmafit(most_omega: float, iterations: int = 2 * UPDATES) -> Variant:
 def exact() -> Variant:
     """The exact method, beside the paper's: sums along a tree, nothing to tune."""
     return Variant("exact (tree sums)", lambda n: Exact())
+
+
+def exact_with_offsets() -> Variant:
+    """The exact method for ratings with biases; its penalties are chosen by the agents."""
+    return Variant("exact, with offsets (tree sums)", lambda n: Offsets())
 
 
 def described(method: Method) -> str | None:

@@ -255,7 +255,8 @@ def _draw_curves(axes: Any, panel: Panel) -> None:
     if not len(values):
         return _no_data(axes)
     axes.margins(x=0.03)
-    axes.locator_params(axis="x", nbins=5)
+    whole = all(np.all(np.mod(curve.x, 1) == 0) for curve in panel.curves)  # updates, ranks
+    axes.locator_params(axis="x", nbins=5, integer=whole)
     axes.ticklabel_format(axis="x", useOffset=False)
     if panel.log_y:
         limits, ticks, labels, minor = log_axis(values)
