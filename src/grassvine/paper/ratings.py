@@ -56,6 +56,8 @@ class RatingsExperiment:
         Of an agent at an end of the path.
     small_ranks : tuple of int
         The ranks of the small scale.
+    beside : tuple of Variant
+        The methods beside gossip.
     """
 
     defaults: Mapping[Scale, tuple[str, ...]]
@@ -64,6 +66,7 @@ class RatingsExperiment:
     unobserved: float
     updates: int
     small_ranks: tuple[int, ...]
+    beside: tuple[Variant, ...] = ()
 
     def run(self, request: Request) -> Results:
         """Run everything, for every data set and repeat."""
@@ -114,6 +117,7 @@ class RatingsExperiment:
             pairs = fold_ratings(split.train, N_FOLDS, seed=request.seed)
             folds = [self._fold(split, *pair, n_agents) for pair in pairs]
             yield with_best_step(variant, folds, rank, request)
+        yield from self.beside
 
     def _fold(self, split: "_Split", train: Ratings, test: Ratings, n_agents: int) -> Fold:
         inner = _Split(train, test, split.bounds)
