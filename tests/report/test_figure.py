@@ -168,6 +168,21 @@ def test_powers_of_ten_are_words_in_the_svg() -> None:
     assert {"10⁰", "10⁻¹²"} <= set(texts(draw([panel(Curve("c", X, 10.0 ** -(X / 3)))])))
 
 
+def test_both_axes_may_be_by_decades_and_what_has_no_place_on_them_is_a_gap() -> None:
+    x, y = 10.0 ** (X / 10), 10.0**-X
+    drawn = draw([panel(Curve("c", x, y), log_x=True)])
+    assert {"10⁴", "10⁻⁴²"} <= set(texts(drawn))
+    assert drawn != draw([panel(Curve("c", x, y))])
+    nowhere = np.concatenate([[0.0, -1.0, np.nan], x])
+    filled = np.concatenate([[1e9, 1e9, 1e9], y])
+    assert texts(draw([panel(Curve("c", nowhere, filled), log_x=True)])) == texts(drawn)
+    assert "no data" in texts(draw([panel(Curve("c", -x, y), log_x=True)]))
+
+
+def test_a_level_without_curves_needs_no_place_along_a_log_axis() -> None:
+    draw([panel(levels=(Level("batch", 1e-3),), log_x=True)])
+
+
 LITERAL = ("_hidden", "$x^2$", "costs $5", "100%", r"\frac{1}{2}", "<b>&amp;", "two\nlines\x00", "")
 
 

@@ -44,6 +44,7 @@ class Panel:
     curves: tuple[Curve, ...]
     levels: tuple[Level, ...] = ()
     log_y: bool = True
+    log_x: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

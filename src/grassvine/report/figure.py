@@ -13,7 +13,7 @@ from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import InputError
 from grassvine.foundations.extras import load_extra
 from grassvine.report.chart import BarPanel, Curve, Panel
-from grassvine.report.scaling import log_axis, thin
+from grassvine.report.scaling import scale_by_decades, thin
 from grassvine.report.text import one_line
 
 Dash: TypeAlias = tuple[float, tuple[float, ...] | None]
@@ -242,11 +242,12 @@ def _with_gaps(values: Array, log: bool) -> Array:
 
 def _draw_curves(axes: Any, panel: Panel) -> None:
     levels = _with_gaps(np.array([level.y for level in panel.levels]), panel.log_y)
-    seen = [levels]
+    seen, places = [levels], [np.zeros(0)]
     for place, curve in enumerate(panel.curves):
-        x = _with_gaps(curve.x, log=False)
+        x = _with_gaps(curve.x, panel.log_x)
         y = np.where(np.isfinite(x), _with_gaps(curve.y, panel.log_y), np.nan)
         seen.append(y)
+        places.append(x[np.isfinite(y)])
         if np.isfinite(y).any():
             _draw_curve(axes, curve, x, y, (place + 0.5) / len(panel.curves))
     _draw_levels(axes, levels)
@@ -254,17 +255,15 @@ def _draw_curves(axes: Any, panel: Panel) -> None:
     values = values[np.isfinite(values)]
     if not len(values):
         return _no_data(axes)
-    axes.margins(x=0.03)
-    whole = all(np.all(np.mod(curve.x, 1) == 0) for curve in panel.curves)  # updates, ranks
-    axes.locator_params(axis="x", nbins=5, integer=whole)
-    axes.ticklabel_format(axis="x", useOffset=False)
+    if panel.log_x and len(along := np.concatenate(places)):
+        scale_by_decades(axes.xaxis, along)
+    else:
+        axes.margins(x=0.03)
+        whole = all(np.all(np.mod(curve.x, 1) == 0) for curve in panel.curves)  # updates, ranks
+        axes.locator_params(axis="x", nbins=5, integer=whole)
+        axes.ticklabel_format(axis="x", useOffset=False)
     if panel.log_y:
-        limits, ticks, labels, minor = log_axis(values)
-        axes.set_ylim(limits)  # before the scale, or it looks for limits of its own
-        axes.set_yscale("log")
-        axes.set_yticks(ticks, labels)
-        axes.set_yticks(minor, [""] * len(minor), minor=True)
-        axes.grid(axis="y", which="minor", color="#ececec", linewidth=0.4)
+        scale_by_decades(axes.yaxis, values)
     return None
 
 

@@ -26,6 +26,16 @@ def thin(y: Array, most: int = MOST_POINTS) -> np.ndarray[Any, np.dtype[np.intp]
     return np.array(sorted(kept))
 
 
+def scale_by_decades(axis: Any, values: Array) -> None:
+    """Make an axis of a plot logarithmic, with room for positive values."""
+    limits, ticks, labels, minor = log_axis(values)
+    axis.axes.set(**{f"{axis.axis_name}lim": limits})  # else the scale looks for its own
+    axis.axes.set(**{f"{axis.axis_name}scale": "log"})
+    axis.set_ticks(ticks, labels)
+    axis.set_ticks(minor, [""] * len(minor), minor=True)
+    axis.grid(which="minor", color="#ececec", linewidth=0.4)
+
+
 def log_axis(values: Array) -> tuple[tuple[float, float], Array, list[str], Array]:
     """Choose limits, ticks, their labels and minor ticks for positive values."""
     low, high = (log10(value) for value in (values.min(), values.max()))
