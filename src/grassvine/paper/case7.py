@@ -78,7 +78,7 @@ def _claims_of(dataset: str, results: Results) -> list[Claim]:
             f"{means[min(means)]:.3f} at rank {min(means)}, Alt-Min {rival:.3f}",
         ),
         Claim(
-            f"{dataset}: the optimum, which the exact method finds, predicts better than gossip at "
+            f"{dataset}: an optimum, where the exact method ends, predicts better than gossip at "
             "every rank (ours, not the paper's).",
             all(optimal[rank] < mean for rank, mean in means.items()),
             f"NMSE {_listed(optimal)} at ranks {', '.join(map(str, means))}; "
@@ -88,7 +88,7 @@ def _claims_of(dataset: str, results: Results) -> list[Claim]:
 
 
 def _listed(means: dict[int, float]) -> str:
-    return ", ".join(f"{mean:.3f}" for mean in means.values())
+    return ", ".join(f"{mean:.4f}" for mean in means.values())
 
 
 def _by_agent(results: Results) -> np.ndarray:
@@ -181,6 +181,11 @@ CASE = Case(
         "On Parkinsons least squares on time alone, task by task, gives about .354: the labels "
         "were interpolated in time. On School one ridge for all with an intercept a school gives "
         "about .745. Neither benchmark shows much of a common subspace.",
+        "The exact method fits the training samples better than gossip at every rank. Over ten "
+        "splits that pays on Parkinsons from rank 5 on (.3410 against .3475) and not at rank 3; "
+        "on School it overfits: .7422 against .7382 at rank 3, .8062 against .7874 at rank 9. "
+        "There the cost has several optima: a trust region from the same start may end in "
+        "another, whose NMSE differs by up to .03.",
         "λ = 0.1 stands in our costs with ½ before both terms, for gossip and for Alt-Min alike.",
         "Ten splits leave much to chance: the mean of ten varies by .008 (School) and .005 "
         "(Parkinsons) from one ten to the next.",
