@@ -32,7 +32,7 @@ N_ITEMS, N_USERS, RANK, N_AGENTS, RHO = 500, 12_000, 5, 10, 1e3
 DATA_SEED, START_SEED = 1, 3
 GOALS = (1e-3, 1e-6, 1e-8)
 REXTRA_SLOTS, REXTRA_STEPS = 500, (0.5, 1.0, 2.0)
-POINTS = 240  # of a curve, evenly spaced on the axis
+SHOWN_FROM, POINTS = 1.0, 240  # megabytes; before, nobody is near. Evenly spaced on the axis.
 FIGURE = Path(__file__).parents[2] / "docs" / "images" / "bytes.png"
 
 
@@ -116,7 +116,7 @@ def panel(network: str, results: Sequence[Result]) -> Panel:
     shown = [one for one in here if one.entrant in ENTRANTS] + [best]
     return Panel(
         network,
-        "MB sent by all agents together",
+        "MB sent by all agents",
         "worst agent's distance to the pooled subspace",
         tuple(_curve(one) for one in shown),
         log_x=True,
@@ -130,7 +130,8 @@ def _merit(one: Result) -> tuple[float, float]:
 
 def _curve(one: Result) -> Curve:
     """The error after so many megabytes, at places that are evenly spaced on the axis."""
-    places = np.geomspace(one.trace.megabytes[0], one.trace.megabytes[-1], POINTS)
+    first, last = max(SHOWN_FROM, one.trace.megabytes[0]), one.trace.megabytes[-1]
+    places = np.geomspace(first, last, POINTS)
     known = np.searchsorted(one.trace.megabytes, places * (1 + 1e-12), side="right") - 1
     look = one.entrant
     name = "REXTRA, step tuned" if look in REXTRAS else look.name
