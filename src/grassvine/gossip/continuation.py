@@ -31,11 +31,11 @@ def complete_by_rank(
     divider = ItemShares(shares)
     basis = np.zeros((problem.n_items, 0))
     for size in range(1, rank):
-        basis = yield from _widened(problem, basis, seed)
+        basis = yield from widened(problem, basis, seed)
         descent = yield from descend_together(problem, basis, divider, BETWEEN)
         basis = descent.point.basis
         assert basis.shape[1] == size
-    basis = yield from _widened(problem, basis, seed)
+    basis = yield from widened(problem, basis, seed)
     rules = Rules(tolerance, MOST_AT_THE_END)
     return (yield from descend_together(problem, basis, ItemBlocks(problem, density), rules))
 
@@ -62,7 +62,7 @@ def _without_carried(problem: CompletionProblem, rank: int) -> CompletionProblem
     return CompletionProblem(kept, threads=problem.threads)
 
 
-def _widened(problem: CompletionProblem, basis: Array, seed: int) -> Generator[Part, Array, Array]:
+def widened(problem: CompletionProblem, basis: Array, seed: int) -> Generator[Part, Array, Array]:
     """Return the basis with the dominant direction of the clipped residual beside it."""
     from scipy.sparse import csr_array  # takes long to import, and only completion needs it
 
@@ -79,6 +79,8 @@ def _widened(problem: CompletionProblem, basis: Array, seed: int) -> Generator[P
     direction = _away_from(basis, start)
     for _ in range(LATER_POWERS if size else FIRST_POWERS):
         (power,) = yield from add_up(standing, table.T @ (table @ direction))
+        if not power.any():  # nothing is left: any direction will do
+            break
         direction = _away_from(basis, power)
     return np.ascontiguousarray(np.column_stack([basis, direction]))
 
