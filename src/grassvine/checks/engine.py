@@ -21,6 +21,7 @@ from grassvine.gossip import (
     Plan,
     StepReport,
     Tracked,
+    Validated,
     parallel,
     precon_parallel,
     precon_stochastic,
@@ -50,13 +51,14 @@ def check_engine(engine: Engine) -> None:
         Gossip(n_slots=10, schedule=AllEdges()),
         DLMaFit(n_slots=10, most_omega=12.0),
         Exact(max_sums=60),
+        Validated(any_rank=True, max_sums=60),
         Tracked(n_iterations=4),
         REXTRA(n_slots=20),
     )
     for network in networks:
         for method in methods:
             plan = Plan(completion[0].n_items, RANK, network, method, seed=3)
-            problems = plain if isinstance(method, DLMaFit) else completion
+            problems = plain if isinstance(method, DLMaFit | Validated) else completion
             _same_run(engine, plan, problems, f"{method} on {len(network.edges)} links")
     tasks = _multitask_problems()
     plan = Plan(tasks[0].n_items, RANK, path(N_AGENTS), precon_parallel(n_slots=20), seed=3)

@@ -24,6 +24,7 @@ from grassvine.gossip.report import Observer, StepReport
 from grassvine.gossip.rextra import REXTRA
 from grassvine.gossip.step import Move, gossip_step
 from grassvine.gossip.tracking import Tracked
+from grassvine.gossip.validated import Validated
 
 __all__ = [
     "REXTRA",
@@ -47,6 +48,7 @@ __all__ = [
     "StepReport",
     "StepSize",
     "Tracked",
+    "Validated",
     "decode",
     "descend",
     "encode",

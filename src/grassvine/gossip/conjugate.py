@@ -40,6 +40,7 @@ class Point:
     squared_error: float
     slope: Array  # the Euclidean gradient
     gram: Array
+    watched: float = 0.0  # what a watch counts
 
     @property
     def gradient(self) -> Array:
@@ -61,6 +62,18 @@ class Divider(Protocol):
 
     def divide(self, point: Point, tangent: Array) -> Array:
         """Return M⁻¹ξ."""
+        ...
+
+
+class Watch(Protocol):
+    """Counts something at each point, which is added up beside the cost, and may end a descent."""
+
+    def count(self, basis: Array) -> float:
+        """Return this agent's part of the number."""
+        ...
+
+    def judge(self, point: Point) -> str:
+        """Look at a point that was reached; return why to end there, or nothing."""
         ...
 
 
@@ -97,21 +110,27 @@ class Rules:
 
 
 def evaluate(
-    problem: TwiceDifferentiable, basis: Array, standing: Standing
+    problem: TwiceDifferentiable, basis: Array, standing: Standing, watch: Watch | None = None
 ) -> Generator[Part, Array, Point]:
     """Evaluate the problems of all agents at a basis."""
     own = problem.evaluate(basis)
-    slope, gram, (cost, squared_error) = yield from add_up(
-        standing, own.gradient, own.gram, np.array([own.cost, own.squared_error])
-    )
-    return Point(basis, float(cost), float(squared_error), slope, gram)
+    numbers = [own.cost, own.squared_error, *([watch.count(basis)] if watch else [])]
+    slope, gram, sums = yield from add_up(standing, own.gradient, own.gram, np.array(numbers))
+    cost, squared_error, *watched = map(float, sums)
+    return Point(basis, cost, squared_error, slope, gram, *watched)
 
 
 def descend_together(
-    problem: TwiceDifferentiable, start: Array, divider: Divider, rules: Rules
+    problem: TwiceDifferentiable,
+    start: Array,
+    divider: Divider,
+    rules: Rules,
+    watch: Watch | None = None,
 ) -> Descending:
     """Minimise the sum of all agents' costs from a common start."""
-    point = yield from evaluate(problem, start, Standing(start))
+    point = yield from evaluate(problem, start, Standing(start), watch)
+    if watch:
+        watch.judge(point)
     lengths: list[float] = []  # of the gradients
     towards = last_gradient = None
     last_product = 1.0
@@ -135,18 +154,24 @@ def descend_together(
             mixed = direction + beta * _GRASSMANN.project(point.basis, towards)
             if float(np.sum(mixed * gradient)) < 0.0:
                 direction = mixed
-        there = yield from _search(problem, point, gradient, direction)
+        there = yield from _search(problem, point, gradient, direction, watch)
         if there is None:
             return Descent(point, iteration, "no step improves the cost any more", settled=True)
         gained = (point.cost - there.cost) / abs(point.cost) if point.cost else 0.0
         slow = slow + 1 if gained < rules.slow else 0
         point, towards, last_gradient, last_product = there, direction, gradient, product
+        if watch and (reason := watch.judge(point)):
+            return Descent(point, iteration + 1, reason, settled=False)
     reason = f"{rules.max_iterations} iterations were done"
     return Descent(point, rules.max_iterations, reason, settled=False)
 
 
 def _search(
-    problem: TwiceDifferentiable, point: Point, gradient: Array, direction: Array
+    problem: TwiceDifferentiable,
+    point: Point,
+    gradient: Array,
+    direction: Array,
+    watch: Watch | None,
 ) -> Generator[Part, Array, Point | None]:
     """Go to the minimiser of the second-order model, or less far while the cost rises."""
     own = float(np.sum(direction * problem.hessian_product(point.basis, direction)))
@@ -158,7 +183,7 @@ def _search(
     step = min(step, LONGEST / length) if length else step
     for _ in range(MOST_HALVINGS):
         basis = _GRASSMANN.exp(point.basis, step * direction)
-        there = yield from evaluate(problem, basis, point.standing)
+        there = yield from evaluate(problem, basis, point.standing, watch)
         if there.cost <= point.cost:
             return there
         # Where the model promises no more than rounding, costs cannot tell better from worse.

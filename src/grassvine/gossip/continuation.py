@@ -105,11 +105,11 @@ def _attempt(
     divider = ItemShares(known.shares)
     basis = np.zeros((problem.n_items, 0))
     for size in range(1, rank):
-        basis = yield from _widened(problem, basis, seed, attempt)
+        basis = yield from widened(problem, basis, seed, attempt)
         descent = yield from descend_together(problem, basis, divider, BETWEEN)
         basis = descent.point.basis
         assert basis.shape[1] == size
-    basis = yield from _widened(problem, basis, seed, attempt)
+    basis = yield from widened(problem, basis, seed, attempt)
     blocks = ItemBlocks(problem, known.density)
     return (yield from descend_together(problem, basis, blocks, rules))
 
@@ -122,8 +122,8 @@ def _without_carried(problem: CompletionProblem, rank: int) -> CompletionProblem
     return CompletionProblem(kept, threads=problem.threads)
 
 
-def _widened(
-    problem: CompletionProblem, basis: Array, seed: int, attempt: int
+def widened(
+    problem: CompletionProblem, basis: Array, seed: int, attempt: int = 0
 ) -> Generator[Part, Array, Array]:
     """Return the basis with the dominant direction of the clipped residual beside it."""
     from scipy.sparse import csr_array  # takes long to import, and only completion needs it
@@ -141,6 +141,8 @@ def _widened(
     direction = _away_from(basis, rng.standard_normal(ratings.n_items))
     for _ in range(LATER_POWERS if size else FIRST_POWERS):
         (power,) = yield from add_up(standing, table.T @ (table @ direction))
+        if not power.any():  # nothing is left: any direction will do
+            break
         direction = _away_from(basis, power)
     return np.ascontiguousarray(np.column_stack([basis, direction]))
 

@@ -14,7 +14,7 @@ from grassvine.geometry import Grassmann
 from grassvine.gossip.conjugate import Descending, Divider, Rules, descend_together
 from grassvine.gossip.continuation import add_known, complete_by_rank
 from grassvine.gossip.dividers import ItemShares, Kronecker, Plain
-from grassvine.gossip.sums import Ending, Part, Program, Standing, SumAgent, add_up
+from grassvine.gossip.sums import Ending, Part, Program, Standing, SumAgent, add_up, restated
 from grassvine.network.graph import Network
 from grassvine.network.timetable import Timetable
 from grassvine.network.tree import spanning_tree
@@ -72,7 +72,7 @@ class Exact:
                 f"{type(problem).__name__} has no hessian_product, which the exact method needs; "
                 "give it one, or use Gossip."
             )
-        return _always_whole(self._program(problem, start, seed), start)
+        return always_whole(self._program(problem, start, seed), start)
 
     def _program(self, problem: TwiceDifferentiable, start: Array, seed: int) -> Program:
         descent = yield from self._descend(problem, start, seed)
@@ -86,25 +86,20 @@ class Exact:
         return (yield from descend_together(problem, start, divider, rules))
 
 
-def _always_whole(program: Program, start: Array) -> Program:
+def always_whole(program: Program, start: Array) -> Program:
     """Let a basis that has not its full rank yet be seen filled up from the start.
 
     Whoever stops a run early then finds a basis of the plan's rank.
     """
     rank = start.shape[1]
-    part = next(program)
-    while True:
-        standing = part.standing
-        if standing.basis.shape[1] < rank:
-            both = np.column_stack([standing.basis, start])
-            whole = np.ascontiguousarray(np.linalg.qr(both)[0][:, :rank])
-            part = replace(part, standing=replace(standing, basis=whole))
-        total = yield part
-        try:
-            part = program.send(total)
-        except StopIteration as end:
-            ending: Ending = end.value
-            return ending
+
+    def whole(standing: Standing) -> Standing:
+        if standing.basis.shape[1] >= rank:
+            return standing
+        both = np.column_stack([standing.basis, start])
+        return replace(standing, basis=np.ascontiguousarray(np.linalg.qr(both)[0][:, :rank]))
+
+    return restated(program, whole)
 
 
 def _divider(problem: TwiceDifferentiable) -> Generator[Part, Array, Divider]:

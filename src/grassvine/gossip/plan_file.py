@@ -16,6 +16,7 @@ from grassvine.gossip.method import Gossip, StepSize
 from grassvine.gossip.offset_model import Offsets
 from grassvine.gossip.rextra import REXTRA
 from grassvine.gossip.tracking import Tracked
+from grassvine.gossip.validated import Validated
 from grassvine.network import AllEdges, Epochs, Matchings, Network, OneEdge, PoissonClocks, Recorded
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ FORMAT = 1
 METHODS: dict[str, type] = {
     "gossip": Gossip,
     "exact": Exact,
+    "validated": Validated,
     "offsets": Offsets,
     "tracked": Tracked,
     "rextra": REXTRA,

@@ -7,9 +7,9 @@ same program for one owner of all data.
 """
 
 import math
-from collections.abc import Generator, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -50,6 +50,7 @@ class Ending:
 
 Program: TypeAlias = Generator[Part, Array, Ending]
 Adding: TypeAlias = Generator[Part, Array, list[Array]]
+Result = TypeVar("Result")
 
 
 def add_up(standing: Standing, *parts: Array | float) -> Adding:
@@ -61,6 +62,20 @@ def add_up(standing: Standing, *parts: Array | float) -> Adding:
         piece.reshape(array.shape)
         for piece, array in zip(np.split(total, ends[:-1]), arrays, strict=True)
     ]
+
+
+def restated(
+    program: Generator[Part, Array, Result], change: Callable[[Standing], Standing]
+) -> Generator[Part, Array, Result]:
+    """Run a program and change what others see of where it stands on the way."""
+    part = next(program)
+    while True:
+        total = yield replace(part, standing=change(part.standing))
+        try:
+            part = program.send(total)
+        except StopIteration as end:
+            result: Result = end.value
+            return result
 
 
 def alone(program: Program) -> Ending:

@@ -109,11 +109,15 @@ class CompletionProblem:
             product += self._ridge * (direction @ gram + basis @ gram_change)
         return product
 
-    def residuals(self, basis: Array) -> Array:
-        """Return what the fit leaves of each rating, y − u·w, in the order of the ratings."""
+    def residuals(self, basis: Array, entries: Ratings | None = None) -> Array:
+        """Return what the fit leaves of each rating, y − u·w, in the order of the ratings.
+
+        Of other entries of the same users instead, where they are given.
+        """
         basis, weights = as_argument(self, basis), self.weights(basis)
-        users, items = self.ratings.users_of_values(), self.ratings.items
-        rest = self.ratings.values.copy()
+        entries = entries or self.ratings
+        users, items = entries.users_of_values(), entries.items
+        rest = entries.values.copy()
         for of_item, of_user in zip(basis.T, weights.T, strict=True):
             rest -= of_item[items] * of_user[users]
         return rest
