@@ -210,10 +210,10 @@ class TasksModel:
         old, new = self.private, other.private
         if old is None or new is None:
             return other
-        stay = old.tasks.series.filter(new.tasks.numbers(old.tasks.series, "task") == UNKNOWN)
-        joint = pl.concat([stay, new.tasks.series.cast(stay.dtype)])
-        ids, number = Ids.number(joint, "task")
-        kept, order = old.tasks.numbers(stay, "task"), np.argsort(number)
+        kept = np.setdiff1d(np.arange(len(old.tasks)), old.tasks.numbers(new.tasks.series, "task"))
+        stay = old.tasks.at(kept)
+        ids, number = Ids.number(pl.concat([stay, new.tasks.series.cast(stay.dtype)]), "task")
+        order = np.argsort(number)
         private = TaskPart(
             ids,
             np.concatenate([old.weights[kept], new.weights])[order],
