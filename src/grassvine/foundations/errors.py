@@ -8,7 +8,8 @@
     │   ├── DataError                ratings, tasks, samples
     │   ├── NetworkError             agents and links
     │   ├── PlanError                options of a run
-    │   └── MessageError             bytes or arrays from a neighbour
+    │   ├── MessageError             bytes or arrays from a neighbour
+    │   └── ModelError               a saved model
     ├── OutputError (OSError)        a file or folder cannot be written
     ├── AgentError (RuntimeError)    an agent failed in the middle of a run
     ├── CheckFailed (AssertionError) a shipped check found a law broken
@@ -49,6 +50,10 @@ class PlanError(InputError):
 
 class MessageError(InputError):
     """What a neighbour sent cannot be used."""
+
+
+class ModelError(InputError):
+    """A saved model cannot be used."""
 
 
 class OutputError(GrassvineError, OSError):

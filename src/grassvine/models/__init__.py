@@ -1,0 +1,28 @@
+"""What was fitted, ready to be used and kept: predictions, new users, files."""
+
+from grassvine.models.card import Card
+from grassvine.models.files import Description, inspect, load, save
+from grassvine.models.rating_parts import CompletionPenalties, ItemPart, OffsetPenalties, UserPart
+from grassvine.models.ratings import FoldIn, Predictions, RatingsModel
+from grassvine.models.subspace import SubspaceModel
+from grassvine.models.tasks import FeaturePart, TaskPart, TaskPredictions, TasksModel
+
+__all__ = [
+    "Card",
+    "CompletionPenalties",
+    "Description",
+    "FeaturePart",
+    "FoldIn",
+    "ItemPart",
+    "OffsetPenalties",
+    "Predictions",
+    "RatingsModel",
+    "SubspaceModel",
+    "TaskPart",
+    "TaskPredictions",
+    "TasksModel",
+    "UserPart",
+    "inspect",
+    "load",
+    "save",
+]

@@ -1,0 +1,74 @@
+"""Ids as Arrow files of one column of a plain type; no other type is let in.
+
+Types that bring code or structure with them (extensions, nested types) are refused by the schema,
+before a value is read.
+"""
+
+import io
+from typing import TYPE_CHECKING
+
+from grassvine.data.ids import as_column
+from grassvine.foundations.errors import DataError, ModelError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+COLUMN = "id"
+MAGIC = b"ARROW1"
+
+
+def write_ids(ids: "pl.Series") -> bytes:
+    """Write ids as one uncompressed column."""
+    buffer = io.BytesIO()
+    ids.alias(COLUMN).to_frame().write_ipc(buffer, compression="uncompressed")
+    data = buffer.getvalue()
+    check_schema("the file of ids", data)
+    return data
+
+
+def read_ids(name: str, data: bytes, count: int, *, ascending: bool) -> "pl.Series":
+    """Read ids: as many as there should be, all different, in order where they have one."""
+    import polars as pl
+
+    check_schema(name, data)
+    try:
+        column = pl.read_ipc(io.BytesIO(data))[COLUMN].rechunk().alias("")
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as cause:
+        raise ModelError(f"{name} cannot be read ({cause}); save the model again.") from None
+    if len(column) != count:
+        raise ModelError(
+            f"{name} holds {len(column)} ids for {count} rows; the parts do not belong together."
+        )
+    try:
+        as_column(column, "saved")
+    except DataError as cause:
+        raise ModelError(f"in {name}: {cause}") from None
+    if column.n_unique() != count:
+        raise ModelError(f"{name} holds an id twice; save the model again.")
+    if ascending and not column.is_sorted():
+        raise ModelError(f"the ids of {name} are not in ascending order; save the model again.")
+    return column
+
+
+def check_schema(name: str, data: bytes) -> None:
+    """Refuse what is not one column of a plain type."""
+    import polars as pl
+
+    try:
+        if not data.startswith(MAGIC):
+            raise ValueError("it does not begin as one")
+        schema = pl.read_ipc_schema(io.BytesIO(data))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as cause:
+        raise ModelError(f"{name} is no Arrow file ({cause}); save the model again.") from None
+    if list(schema) != [COLUMN]:
+        raise ModelError(
+            f"{name} has the columns {', '.join(schema) or 'none'}, not {COLUMN!r} alone; "
+            "save the model again."
+        )
+    kind = schema[COLUMN]
+    plain = (pl.Int64, pl.Float32, pl.Float64, pl.String, pl.Boolean, pl.Binary)
+    if not (kind in plain or kind.is_temporal() or kind.is_decimal()):
+        raise ModelError(
+            f"the ids of {name} are of type {kind}; only text, numbers, dates and truth values "
+            "are read. Turn them into text."
+        )

@@ -1,0 +1,60 @@
+"""The best of many, in blocks: memory is bounded whatever the number of users."""
+
+import numpy as np
+
+from grassvine.data.ids import UNKNOWN
+from grassvine.data.ratings import Ratings
+from grassvine.foundations.arrays import Array, Indices
+
+BLOCK = 1 << 21  # scores at once: 16 MB, and as much for their order
+
+
+def best(scores: Array, k: int) -> tuple[Indices, Array]:
+    """Return the places of the k largest scores of each row, largest first, and those scores.
+
+    −∞ is no score: where a row has fewer than k others, its last places are ``UNKNOWN``.
+    """
+    n_columns = scores.shape[1]
+    k = min(k, n_columns)
+    places = np.argpartition(scores, n_columns - k, axis=1)[:, n_columns - k :]
+    values = np.take_along_axis(scores, places, axis=1)
+    order = np.lexsort((places, -values), axis=1)
+    values = np.take_along_axis(values, order, axis=1)
+    places = np.take_along_axis(places, order, axis=1)
+    return np.where(np.isneginf(values), UNKNOWN, places), values
+
+
+def best_items(
+    weights: Array,
+    factors: Array,
+    common: Array,
+    k: int,
+    excluded: tuple[Ratings, Indices] | None = None,
+) -> tuple[Indices, Array]:
+    """Return for each user the k items of largest w·A_i + common_i, and what that is.
+
+    Parameters
+    ----------
+    excluded : ratings and the number in them of each user
+        What a user has rated is left out.
+    """
+    n_users, n_items = len(weights), len(factors)
+    k, size = min(k, n_items), max(1, BLOCK // n_items)
+    places, values = np.empty((n_users, k), dtype=np.int64), np.empty((n_users, k))
+    for first in range(0, n_users, size):
+        rows = slice(first, first + size)
+        scores = weights[rows] @ factors.T
+        scores += common
+        if excluded is not None:
+            ratings, numbers = excluded
+            scores[entries(ratings, numbers[rows])] = -np.inf
+        places[rows], values[rows] = best(scores, k)
+    return places, values
+
+
+def entries(ratings: Ratings, users: Indices) -> tuple[Indices, Indices]:
+    """Return the place in ``users`` and the item of each of their ratings."""
+    firsts, counts = ratings.starts[users], np.diff(ratings.starts)[users]
+    rows = np.repeat(np.arange(len(users)), counts)
+    within = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return rows, ratings.items[firsts[rows] + within].astype(np.int64)

@@ -1,0 +1,172 @@
+"""The two parts of a model of ratings: what may travel, and what stays with its users.
+
+A user j gives item i about
+
+    μ₀ + c_i + a_j + A_i·w_j
+
+with centre μ₀, item offsets c and factors A (shared), weights w_j and bias a_j (private). In the
+paper's formulation A is an orthonormal basis, and offsets and biases are zero. How a user is solved
+from ratings is one function of the shared part, whoever asks.
+"""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from grassvine.data.ids import Ids
+from grassvine.data.ratings import Ratings
+from grassvine.foundations.arrays import Array, Indices, as_basis, as_matrix, as_numbers
+from grassvine.foundations.errors import BasisError, DataError
+from grassvine.foundations.options import real_number
+from grassvine.problems.completion import CompletionProblem
+from grassvine.problems.offset_ratings import OffsetRatings
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetPenalties:
+    """μ on factors and weights, μ_b on offsets and biases; both positive."""
+
+    mu: float
+    mu_b: float
+
+    def solve(self, shared: "ItemPart", ratings: Ratings) -> tuple[Array, Array]:
+        """Return weights and biases of the users."""
+        problem = OffsetRatings(ratings, self.mu, self.mu_b)
+        return problem.solve(shared.factors, shared.offsets, shared.centre)
+
+
+@dataclass(frozen=True, slots=True)
+class CompletionPenalties:
+    """The paper's: λ in [0, 1) on entries that are not known, μ ≥ 0 on all."""
+
+    unobserved: float = 0.0
+    tikhonov: float = 0.0
+
+    def solve(self, shared: "ItemPart", ratings: Ratings) -> tuple[Array, Array]:
+        """Return weights of the users, and no biases."""
+        centred = ratings.shifted(-shared.centre)
+        weights = CompletionProblem(centred, self.unobserved, self.tikhonov).weights(shared.factors)
+        return weights, np.zeros(ratings.n_users)
+
+
+Penalties: TypeAlias = OffsetPenalties | CompletionPenalties
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ItemPart:
+    """What all users share; it holds nothing of a single user and may travel.
+
+    Parameters
+    ----------
+    items : Ids
+        The catalogue.
+    factors : items×rank array
+        A; an orthonormal basis in the paper's formulation.
+    offsets : array, one an item
+        c; zeros in the paper's formulation.
+    centre : float
+        μ₀.
+    penalties : OffsetPenalties or CompletionPenalties
+        With which users are solved.
+    lowest, highest : float
+        The range of ratings, to which predictions are clipped.
+    counts : array of int, one an item
+        How many ratings an item had. One that had none counts as unknown.
+    """
+
+    items: Ids
+    factors: Array
+    offsets: Array
+    centre: float
+    penalties: Penalties
+    lowest: float
+    highest: float
+    counts: Indices
+
+    def __post_init__(self) -> None:
+        """Check that everything fits together."""
+        n_items, paper = len(self.items), isinstance(self.penalties, CompletionPenalties)
+        if not n_items:
+            raise BasisError("a model without items can say nothing; give at least one.")
+        gate = as_basis if paper else as_matrix
+        factors = gate(self.factors, n_items=n_items, name="factors")
+        offsets = _vector("offsets", self.offsets, n_items)
+        if paper and offsets.any():
+            raise BasisError("the paper's formulation has no offsets; give zeros.")
+        counts = np.asarray(self.counts)
+        if counts.shape != (n_items,) or counts.dtype.kind != "i" or (counts < 0).any():
+            raise BasisError(
+                f"counts are no list of whole numbers from 0; give {n_items}, one an item."
+            )
+        for name in ("centre", "lowest", "highest"):
+            object.__setattr__(self, name, real_number(name, getattr(self, name), error=BasisError))
+        if not self.lowest <= self.highest:
+            raise BasisError(
+                f"the lowest rating, {self.lowest:g}, is above the highest, {self.highest:g}; "
+                "exchange them."
+            )
+        _penalties_checked(self.penalties)
+        object.__setattr__(self, "factors", factors)
+        object.__setattr__(self, "offsets", offsets)
+        object.__setattr__(self, "counts", counts.astype(np.int64))
+
+    @property
+    def rank(self) -> int:
+        """The number of columns of the factors."""
+        return self.factors.shape[1]
+
+    def solve(self, ratings: Ratings) -> tuple[Array, Array]:
+        """Return weights (users×rank) and biases of users from their ratings of these items."""
+        return self.penalties.solve(self, ratings)
+
+    def users_from(self, users: Ids, ratings: Ratings) -> "UserPart":
+        """Solve users and keep them with their ratings."""
+        return UserPart(users, *self.solve(ratings), ratings)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UserPart:
+    """What belongs to single users, and stays: their weights, biases and ratings."""
+
+    users: Ids
+    weights: Array
+    biases: Array
+    seen: Ratings
+
+    def __post_init__(self) -> None:
+        """Check that everything fits together."""
+        n_users = len(self.users)
+        if not n_users:
+            raise DataError("a private part without users is none; leave it out.")
+        weights = as_matrix(self.weights, n_items=n_users, name="weights")
+        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "biases", _vector("biases", self.biases, n_users))
+        if self.seen.n_users != n_users:
+            raise DataError(
+                f"there are ratings of {self.seen.n_users} users and ids of {n_users}; "
+                "give one id a user."
+            )
+
+    @property
+    def counts(self) -> Indices:
+        """How many ratings a user has; one who has none counts as unknown."""
+        return np.diff(self.seen.starts)
+
+
+def _vector(name: str, given: Array, count: int) -> Array:
+    numbers = as_numbers(given, name=name, error=BasisError)
+    if numbers.shape != (count,) or not np.isfinite(numbers).all():
+        raise BasisError(
+            f"{name} have shape {numbers.shape} or are not all finite; give {count} finite numbers."
+        )
+    return numbers
+
+
+def _penalties_checked(penalties: Penalties) -> None:
+    """Let the problems refuse what they cannot use."""
+    nothing = Ratings(1, np.zeros(2, np.int64), np.empty(0, np.int32), np.empty(0))
+    if isinstance(penalties, OffsetPenalties):
+        OffsetRatings(nothing, penalties.mu, penalties.mu_b)
+    else:
+        CompletionProblem(nothing, penalties.unobserved, penalties.tikhonov)

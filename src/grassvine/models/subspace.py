@@ -1,0 +1,83 @@
+"""A fitted subspace: principal components and what each explains."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from grassvine.foundations.arrays import Array, as_basis, as_matrix, as_numbers
+from grassvine.foundations.errors import BasisError, DataError
+from grassvine.foundations.options import real_number
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SubspaceModel:
+    """Mean and principal components; all of it is shared, there is no private part.
+
+    Parameters
+    ----------
+    features : tuple of str
+        Their names, all different.
+    mean : array, one a feature
+    components : features×rank array
+        Orthonormal; the first explains most.
+    variances : array, one a component
+        What each component explains.
+    total_variance : float
+        What all features together vary.
+    """
+
+    features: tuple[str, ...]
+    mean: Array
+    components: Array
+    variances: Array
+    total_variance: float
+
+    def __post_init__(self) -> None:
+        """Check that everything fits together."""
+        features = tuple(self.features)
+        if len(set(features)) != len(features):
+            twice = next(name for name in features if features.count(name) > 1)
+            raise BasisError(f"two features are called {twice!r}; give each a name of its own.")
+        components = as_basis(self.components, n_items=len(features), name="components")
+        mean = as_numbers(self.mean, name="mean", error=BasisError)
+        variances = as_numbers(self.variances, name="variances", error=BasisError)
+        if mean.shape != (len(features),) or not np.isfinite(mean).all():
+            raise BasisError(
+                f"the mean has shape {mean.shape} or is not finite; "
+                f"give {len(features)} finite numbers, one a feature."
+            )
+        rank = components.shape[1]
+        if variances.shape != (rank,) or not (np.isfinite(variances) & (variances >= 0.0)).all():
+            raise BasisError(
+                f"variances have shape {variances.shape} or are not all finite and at least 0; "
+                f"give {rank}, one a component."
+            )
+        total = real_number("total_variance", self.total_variance, least=0.0, error=BasisError)
+        for name, value in (
+            ("features", features),
+            ("mean", mean),
+            ("components", components),
+            ("variances", variances),
+            ("total_variance", total),
+        ):
+            object.__setattr__(self, name, value)
+
+    @property
+    def rank(self) -> int:
+        """The dimension of the subspace."""
+        return self.components.shape[1]
+
+    def transform(self, samples: ArrayLike) -> Array:
+        """Return the coordinates of samples in the subspace."""
+        given = as_matrix(
+            samples, rank=len(self.features), name="the sample matrix", error=DataError
+        )
+        return (given - self.mean) @ self.components
+
+    def inverse_transform(self, coordinates: ArrayLike) -> Array:
+        """Return the samples within the subspace that have these coordinates."""
+        given = as_matrix(
+            coordinates, rank=self.rank, name="the coordinate matrix", error=DataError
+        )
+        return self.mean + given @ self.components.T

@@ -1,0 +1,98 @@
+"""Small models of every kind."""
+
+from collections.abc import Callable
+
+import numpy as np
+import polars as pl
+from tests.samples import samples, scarce_ratings, tasks
+
+import grassvine as gv
+from grassvine.data.ids import Ids
+from grassvine.foundations.arrays import Array
+from grassvine.foundations.seeds import stream
+from grassvine.models import (
+    CompletionPenalties,
+    FeaturePart,
+    ItemPart,
+    OffsetPenalties,
+    RatingsModel,
+    SubspaceModel,
+    TasksModel,
+)
+from grassvine.models.forms import Model
+
+N_ITEMS, N_USERS, RANK = 20, 60, 3
+
+
+def ids(kind: str, count: int) -> Ids:
+    return Ids(pl.Series([f"{kind}{number:02}" for number in range(count)]))
+
+
+def item_part(ratings: gv.Ratings, paper: bool, seed: int = 0) -> ItemPart:
+    """Factors of no particular quality: laws of a model hold for any."""
+    rng = stream(seed, "start", "test model")
+    factors = rng.standard_normal((N_ITEMS, RANK))
+    return ItemPart(
+        items=ids("film ", N_ITEMS),
+        factors=np.linalg.qr(factors)[0] if paper else factors,
+        offsets=np.zeros(N_ITEMS) if paper else 0.3 * rng.standard_normal(N_ITEMS),
+        centre=0.25,
+        penalties=CompletionPenalties(0.1, 0.5) if paper else OffsetPenalties(2.0, 3.0),
+        lowest=0.125,
+        highest=0.5,
+        counts=np.bincount(ratings.items, minlength=N_ITEMS),
+    )
+
+
+def ratings_model(paper: bool = False, seed: int = 0) -> RatingsModel:
+    """Users 0 and 1 have rated nothing, and nobody has rated item 0."""
+    seen = scarce_ratings(seed)
+    part = item_part(seen, paper, seed)
+    return RatingsModel(part, part.users_from(ids("user ", N_USERS), seen))
+
+
+def feature_part(intercepts: bool = True, seed: int = 0) -> FeaturePart:
+    rng = stream(seed, "start", "test model of tasks")
+    return FeaturePart(
+        features=tuple(f"x{number}" for number in range(N_ITEMS)),
+        basis=np.linalg.qr(rng.standard_normal((N_ITEMS, RANK)))[0],
+        means=rng.standard_normal(N_ITEMS),
+        scales=0.5 + rng.random(N_ITEMS),
+        ridge=0.1,
+        intercepts=intercepts,
+    )
+
+
+def task_table(seed: int = 0) -> tuple[Array, Array, list[str]]:
+    """Samples of all tasks, one under the other, with a level of its own for each task."""
+    given = tasks(seed)
+    names = [f"school {number}" for number, y in enumerate(given.targets) for _ in y]
+    levels = np.concatenate([np.full(len(y), float(k)) for k, y in enumerate(given.targets)])
+    return np.vstack(given.features), np.concatenate(given.targets) + levels, names
+
+
+def tasks_model(intercepts: bool = True, seed: int = 0) -> TasksModel:
+    return TasksModel(feature_part(intercepts, seed)).fold_in(*task_table(seed))
+
+
+def subspace_model(seed: int = 0) -> SubspaceModel:
+    table = samples(seed)
+    _, values, axes = np.linalg.svd(table - table.mean(axis=0), full_matrices=False)
+    variances = values**2 / (len(table) - 1)
+    return SubspaceModel(
+        features=tuple(f"x{number}" for number in range(N_ITEMS)),
+        mean=table.mean(axis=0),
+        components=axes[:RANK].T,
+        variances=variances[:RANK],
+        total_variance=float(variances.sum()),
+    )
+
+
+MODELS: dict[str, Callable[[int], Model]] = {
+    "ratings with offsets": lambda seed: ratings_model(False, seed),
+    "ratings, the paper's": lambda seed: ratings_model(True, seed),
+    "ratings without users": lambda seed: RatingsModel(ratings_model(False, seed).shared),
+    "tasks": lambda seed: tasks_model(True, seed),
+    "tasks without intercepts": lambda seed: tasks_model(False, seed),
+    "subspace": subspace_model,
+}

@@ -1,0 +1,314 @@
+"""Predictions, recommendations, and users solved without learning anew."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.models.model_samples import N_ITEMS, N_USERS, ids, item_part, ratings_model
+from tests.samples import ratings, scarce_ratings
+
+import grassvine as gv
+from grassvine.data.ids import Ids
+from grassvine.foundations.arrays import Array
+from grassvine.foundations.errors import BasisError, DataError, PlanError
+from grassvine.models import OffsetPenalties, RatingsModel, UserPart, ranking
+from grassvine.problems.offset_ratings import OffsetRatings
+
+USERS = [f"user {number:02}" for number in range(N_USERS)]
+ITEMS = [f"film {number:02}" for number in range(N_ITEMS)]
+BOTH = pytest.mark.parametrize("paper", [False, True], ids=["offsets", "paper"])
+
+
+def unclipped(model: RatingsModel) -> RatingsModel:
+    return replace(model, shared=replace(model.shared, lowest=-1e9, highest=1e9))
+
+
+def whole_table(model: RatingsModel) -> Array:
+    """Users×items by the formula."""
+    shared, private = model.shared, model.private
+    assert private is not None
+    products = private.weights @ shared.factors.T
+    return shared.centre + shared.offsets + private.biases[:, None] + products
+
+
+def table_of(model: RatingsModel, **more: Any) -> Array:
+    pairs = [[user, item] for user in USERS for item in ITEMS]
+    users, items = zip(*pairs, strict=True)
+    return model.predict(users, items, **more).ratings.reshape(N_USERS, N_ITEMS)
+
+
+@BOTH
+def test_predictions_are_the_formula_clipped_to_the_range(paper: bool) -> None:
+    model = ratings_model(paper)
+    wanted = whole_table(model)[2:, 1:]
+    # A product of three terms, added up in another order.
+    found = table_of(unclipped(model), on_unknown="nan")[2:, 1:]
+    np.testing.assert_allclose(found, wanted, atol=1e-13)
+    clipped = table_of(model, on_unknown="nan")[2:, 1:]
+    np.testing.assert_allclose(clipped, np.clip(wanted, 0.125, 0.5), atol=1e-13)
+    assert (wanted > 0.5).any() and (wanted < 0.125).any()
+
+
+def test_predictions_with_offsets_are_those_of_the_problem() -> None:
+    model, seen = unclipped(ratings_model()), scarce_ratings()
+    shared = model.shared
+    problem = OffsetRatings(seen, 2.0, 3.0)
+    users, items = seen.users_of_values(), seen.items
+    wanted = problem.predict(shared.factors, shared.offsets, shared.centre, users, items)
+    found = model.predict([USERS[j] for j in users], [ITEMS[i] for i in items])
+    np.testing.assert_allclose(found.ratings, wanted, atol=1e-13)
+    assert found.known.all()
+
+
+@BOTH
+def test_users_of_the_paper_s_formulation_fit_centred_ratings(paper: bool) -> None:
+    """The residual of a ridge solution is orthogonal to what it may still move."""
+    model, seen = ratings_model(paper), scarce_ratings()
+    shared, private = model.shared, model.private
+    assert private is not None
+    for user in range(2, 10):
+        mine = slice(seen.starts[user], seen.starts[user + 1])
+        rows = shared.factors[seen.items[mine]]
+        level = shared.centre + shared.offsets[seen.items[mine]] + private.biases[user]
+        rest = level + rows @ private.weights[user] - seen.values[mine]
+        if paper:
+            fitted = rows @ private.weights[user]
+            force = rows.T @ rest + 0.6 * private.weights[user] - 0.1 * rows.T @ fitted
+        else:
+            force = rows.T @ rest + 2.0 * private.weights[user]
+        # The kernels add 1e-13 of the trace, here up to 100, to the diagonal.
+        np.testing.assert_allclose(force, 0.0, atol=1e-11)
+
+
+def test_unknown_pairs_are_told_and_never_silent() -> None:
+    model = ratings_model()
+    shared, private = model.shared, model.private
+    assert private is not None
+    users = ["user 05", "user 05", "nobody", "nobody", "user 00", "user 05"]
+    items = ["film 03", "nothing", "film 03", "nothing", "film 03", "film 00"]
+    found = unclipped(model).predict(users, items, "fallback")
+    assert found.known.tolist() == [True, False, False, False, False, False]
+    centre, offset, bias = shared.centre, shared.offsets[3], private.biases[5]
+    assert bias and offset
+    wanted = [centre + bias, centre + offset, centre, centre + offset, centre + bias]
+    np.testing.assert_allclose(found.ratings[1:], wanted, rtol=1e-15)
+    nan = model.predict(users, items, "nan")
+    assert np.isnan(nan.ratings).tolist() == [False] + 5 * [True]
+    with pytest.raises(
+        DataError, match=r"2 users are not known to the model \('nobody', 'user 00'"
+    ):
+        model.predict(users, items)
+    with pytest.raises(
+        DataError, match=r"1 items are not known to the model \('film 00'\): nobody"
+    ):
+        model.predict(["user 05"], ["film 00"])
+
+
+def test_ids_of_another_type_are_refused_whatever_is_chosen() -> None:
+    for choice in ("raise", "nan", "fallback"):
+        with pytest.raises(DataError, match=r"user ids are whole numbers .* give them in the same"):
+            ratings_model().predict([5], ["film 03"], choice)
+
+
+def test_a_choice_that_is_none_is_refused() -> None:
+    with pytest.raises(PlanError, match=r"unknown on_unknown 'fall back'; did you mean 'fallback'"):
+        ratings_model().predict(["user 05"], ["film 03"], "fall back")  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="2 users and 1 items; give one of each per pair"):
+        ratings_model().predict(["user 05", "user 06"], ["film 03"])
+
+
+@BOTH
+@pytest.mark.parametrize("exclude_seen", [True, False])
+@pytest.mark.parametrize("block", [ranking.BLOCK, 1, 7 * N_ITEMS])
+def test_what_is_recommended_is_the_best_of_the_table(
+    paper: bool, exclude_seen: bool, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ranking, "BLOCK", block)
+    model, seen = unclipped(ratings_model(paper)), scarce_ratings()
+    scores = whole_table(model)
+    scores[:, 0] = -np.inf
+    if exclude_seen:
+        scores[seen.users_of_values(), seen.items] = -np.inf
+    asked = [USERS[7], *USERS[2:], USERS[7]]  # some twice, and not in order
+    found = model.recommend(asked, 6, exclude_seen=exclude_seen)
+    assert found.columns == ["user", "item", "score", "rank", "known"]
+    wanted = [
+        (user, ITEMS[item], rank + 1)
+        for user in asked
+        for rank, item in enumerate(np.argsort(-scores[USERS.index(user)])[:6])
+        if scores[USERS.index(user), item] > -np.inf
+    ]
+    assert found.select("user", "item", "rank").rows() == wanted
+    assert found["known"].all()
+    again = model.predict(found["user"], found["item"]).ratings
+    np.testing.assert_allclose(found["score"].to_numpy(), again, atol=1e-13)
+
+
+def test_scores_are_clipped_but_their_order_is_not_lost() -> None:
+    model = ratings_model()
+    one, other = model.recommend(USERS[2:], 5), unclipped(model).recommend(USERS[2:], 5)
+    assert one["item"].equals(other["item"])
+    assert one["score"].max() == 0.5 and float(other["score"].max()) > 0.5  # type: ignore[arg-type]
+
+
+def test_who_has_seen_nearly_all_gets_fewer() -> None:
+    table = gv.Ratings.from_arrays(np.zeros(18, int), np.arange(1, 19), np.ones(18), n_items=20)
+    folded = ratings_model().fold_in(ids("new ", 1), ids("film ", N_ITEMS), table)
+    found = folded.model.recommend(["new 00"], 10)
+    assert found.rows() == [("new 00", "film 19", found["score"][0], 1, True)]
+
+
+def test_unknown_users_are_recommended_what_is_popular() -> None:
+    model = ratings_model()
+    found = unclipped(model).recommend(["user 05", "nobody"], 3, on_unknown="fallback")
+    assert found["known"].to_list() == [True] * 3 + [False] * 3
+    popular = np.argsort(-model.shared.counts, kind="stable")[:3]
+    assert found["item"][3:].to_list() == [ITEMS[item] for item in popular]
+    wanted = model.shared.centre + model.shared.offsets[popular]
+    np.testing.assert_allclose(found["score"][3:].to_numpy(), wanted)
+    told = model.recommend(["nobody", "user 05"], 3, on_unknown="nan")
+    assert told.select("user", "item", "rank", "known").row(0) == ("nobody", None, 0, False)
+    assert np.isnan(told["score"][0]) and len(told) == 4
+    with pytest.raises(DataError, match="1 users are not known to the model"):
+        model.recommend(["nobody"], 3)
+
+
+def test_a_model_without_users_says_so_and_can_fold_in() -> None:
+    whole = ratings_model()
+    alone = RatingsModel(whole.shared)
+    with pytest.raises(
+        DataError, match="it was loaded without users; leave them out, fold them in"
+    ):
+        alone.predict(["user 05"], ["film 03"])
+    with pytest.raises(DataError, match="users_for needs users, and this model was loaded without"):
+        alone.users_for("film 03")
+    assert not alone.recommend(["user 05"], 2, on_unknown="fallback")["known"].any()
+    again = alone.with_users(ids("user ", N_USERS), ids("film ", N_ITEMS), scarce_ratings(0))
+    assert_same_users(again.model.private, whole.private)
+
+
+def assert_same_users(one: UserPart | None, other: UserPart | None) -> None:
+    assert one is not None and other is not None
+    assert one.users.series.equals(other.users.series)
+    for name in ("weights", "biases"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    for name in ("starts", "items", "values"):
+        np.testing.assert_array_equal(getattr(one.seen, name), getattr(other.seen, name))
+
+
+@BOTH
+@given(cut=st.integers(1, N_USERS - 1), share=st.sampled_from([0.0, 0.3, 1.0]))
+def test_users_may_come_in_any_portions(paper: bool, cut: int, share: float) -> None:
+    """Users before the cut first, with a share of their ratings; then the rest of everything."""
+    whole, table = ratings_model(paper), ratings()
+    part, films = whole.shared, ids("film ", N_ITEMS)
+    part = replace(part, counts=np.maximum(part.counts, 1))
+    users = table.users_of_values()
+    early = (users < cut) & (np.arange(table.n_values) % 10 < 10 * share)
+    early[0] = True
+    everyone = ids("user ", N_USERS)
+    wanted = part.users_from(everyone, table)
+    first = RatingsModel(part, part.users_from(everyone, table.take_values(early)))
+    second = first.with_users(everyone, films, table.take_values(~early))
+    assert second.left_out == 0
+    assert_same_users(second.model.private, wanted)
+
+
+def test_others_keep_their_bits_and_new_ratings_replace_old_ones() -> None:
+    model = ratings_model()
+    old = model.private
+    assert old is not None
+    film = int(old.seen.items[old.seen.starts[7]])
+    table = gv.Ratings.from_arrays([0, 1], [0, 0], [-1.0, 2.0])
+    users, films = Ids(pl.Series(["abel", "user 07"])), Ids(pl.Series([ITEMS[film]]))
+    new = model.with_users(users, films, table).model.private
+    assert new is not None and new.users.series.to_list() == ["abel", *USERS]
+    others = np.arange(N_USERS) != 7
+    np.testing.assert_array_equal(new.weights[1:][others], old.weights[others])
+    assert (new.weights[8] != old.weights[7]).any()
+    assert new.seen.n_values == old.seen.n_values + 1
+    mine = slice(new.seen.starts[8], new.seen.starts[9])
+    assert new.seen.values[mine][new.seen.items[mine] == film].tolist() == [2.0]
+    assert old.seen.values[old.seen.starts[7]] != 2.0
+
+
+def test_ratings_of_unknown_items_are_refused_or_counted() -> None:
+    model = ratings_model()
+    films, users = Ids(pl.Series(["film 00", "film 03", "zoo"])), ids("new ", 2)
+    table = gv.Ratings.from_arrays([0, 0, 1], [0, 1, 2], [1.0, 2.0, 1.0])
+    with pytest.raises(DataError, match=r"2 of 3 ratings are of items .* 'film 00', 'zoo'"):
+        model.fold_in(users, films, table)
+    folded = model.fold_in(users, films, table, "leave out")
+    assert folded.left_out == 2
+    assert folded.model.predict(["new 00", "new 01"], 2 * ["film 03"], "nan").known.tolist() == [
+        True,
+        False,
+    ]
+    none = gv.Ratings.from_arrays([0, 1], [0, 2], [1.0, 1.0])
+    with pytest.raises(DataError, match="none of the 2 ratings is of an item that the model knows"):
+        model.fold_in(users, films, none, "leave out")
+    with pytest.raises(PlanError, match="unknown unknown_items 'drop'"):
+        model.fold_in(users, films, table, "drop")  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="ids of 1 users and 3 items, but ratings of 2 and 3"):
+        model.fold_in(ids("new ", 1), films, table)
+    one = gv.Ratings.from_arrays([0], [0], [1.0])
+    with pytest.raises(DataError, match="the user ids are whole numbers"):
+        model.with_users(Ids(pl.Series([7])), Ids(pl.Series(["film 03"])), one)
+
+
+def test_similar_items_are_those_of_largest_cosine() -> None:
+    model = ratings_model()
+    found = model.similar_items("film 04", 30)
+    factors = model.shared.factors
+    cosines = factors @ factors[4] / np.linalg.norm(factors, axis=1) / np.linalg.norm(factors[4])
+    order = [item for item in np.argsort(-cosines) if item not in (0, 4)]
+    assert found["item"].to_list() == [ITEMS[item] for item in order]
+    np.testing.assert_allclose(found["similarity"].to_numpy(), cosines[order], atol=1e-14)
+    assert found["rank"].to_list() == list(range(1, N_ITEMS - 1))
+    with pytest.raises(DataError, match="1 items are not known"):
+        model.similar_items("film 00")
+
+
+@pytest.mark.parametrize("exclude_seen", [True, False])
+def test_users_for_an_item_are_those_of_highest_prediction(exclude_seen: bool) -> None:
+    model, seen = unclipped(ratings_model()), scarce_ratings()
+    scores = whole_table(model)[:, 4].copy()
+    scores[:2] = -np.inf
+    if exclude_seen:
+        scores[seen.users_of_values()[seen.items == 4]] = -np.inf
+    found = model.users_for("film 04", 5, exclude_seen=exclude_seen)
+    order = np.argsort(-scores)[:5]
+    assert found["user"].to_list() == [USERS[user] for user in order]
+    np.testing.assert_allclose(found["score"].to_numpy(), scores[order], atol=1e-13)
+
+
+def test_parts_must_fit_together() -> None:
+    model = ratings_model()
+    shared, private = model.shared, model.private
+    assert private is not None
+    wrong: list[tuple[type[Exception], dict[str, Any], str]] = [
+        (BasisError, {"factors": shared.factors[1:]}, "factors has shape 19×3, not 20×rank"),
+        (BasisError, {"offsets": np.full(N_ITEMS, np.nan)}, "offsets .* not all finite"),
+        (BasisError, {"counts": np.full(N_ITEMS, -1)}, "counts are no list of whole numbers"),
+        (BasisError, {"lowest": 9.0}, "the lowest rating, 9, is above the highest, 0.5"),
+        (BasisError, {"centre": np.inf}, "centre is inf"),
+        (DataError, {"penalties": OffsetPenalties(0.0, 1.0)}, "mu is 0"),
+        (BasisError, {"items": ids("film ", 0)}, "a model without items can say nothing"),
+    ]
+    for error, change, message in wrong:
+        with pytest.raises(error, match=message):
+            replace(shared, **change)
+    paper = item_part(scarce_ratings(), paper=True)
+    with pytest.raises(BasisError, match="not orthonormal"):
+        replace(paper, factors=2.0 * paper.factors)
+    with pytest.raises(BasisError, match="the paper's formulation has no offsets"):
+        replace(paper, offsets=np.ones(N_ITEMS))
+    with pytest.raises(DataError, match="ratings of 60 users and ids of 59"):
+        replace(private, users=ids("user ", 59), weights=private.weights[1:], biases=np.zeros(59))
+    narrow = replace(shared, factors=shared.factors[:, :2])
+    with pytest.raises(DataError, match="20 items and rank 2, the private part 20 and 3"):
+        RatingsModel(narrow, private)
