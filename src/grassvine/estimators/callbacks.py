@@ -1,0 +1,59 @@
+"""Progress by scikit-learn's callbacks: the one place that knows them, for they are experimental.
+
+``estimator.set_callbacks(ProgressBar())`` shows the slots of a fit. A callback whose hook says so
+ends the fit after a slot.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+
+from grassvine.gossip import Observer, StepReport
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+
+
+def watched_fit(fit: Fit) -> Fit:
+    """Let callbacks be taken down after a fit, also where it fails."""
+    decorated: Fit = with_callbacks(fit)
+    return decorated
+
+
+class Watched(CallbackSupportMixin):  # type: ignore[misc]
+    """An estimator whose fit can be watched slot by slot."""
+
+    def _slot_observers(self) -> tuple[Observer, ...]:
+        """Return an observer that tells the callbacks of each slot; none where nobody listens."""
+        context = self._init_callback_context(max_subtasks=None)
+        context.call_on_fit_task_begin(estimator=self)
+        return (_Slots(self, context),) if getattr(self, "_skl_callbacks", None) else ()
+
+    def _slots_done(self) -> None:
+        """Tell the callbacks that the last slot is over."""
+        self._callback_fit_ctx.call_on_fit_task_end(estimator=self)
+
+
+class _Slots:
+    """Opens a task at the first report of a slot, and ends it at the first of the next."""
+
+    def __init__(self, estimator: Watched, context: Any):
+        self._estimator, self._context = estimator, context
+        self._slot = -1
+        self._task: Any = None
+
+    def __call__(self, report: StepReport) -> str | None:
+        if report.slot == self._slot:
+            return None
+        stop = self._end()
+        self._slot = report.slot
+        if report.neighbour != -1:  # the final states are no slot
+            self._task = self._context.subcontext(task_name="slot")
+            self._task.call_on_fit_task_begin(estimator=self._estimator)
+        return "a callback asked to stop" if stop else None
+
+    def _end(self) -> bool:
+        if self._task is None:
+            return False
+        task, self._task = self._task, None
+        return bool(task.call_on_fit_task_end(estimator=self._estimator))

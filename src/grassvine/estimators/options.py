@@ -1,0 +1,106 @@
+"""What estimators let people say by name: networks, engines, variants of gossip, and chance."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sklearn.utils import check_random_state
+
+from grassvine.engines import Engine, LocalEngine, ThreadsEngine
+from grassvine.foundations.errors import NetworkError, PlanError, unknown
+from grassvine.foundations.options import whole_number
+from grassvine.gossip import (
+    REXTRA,
+    Gossip,
+    Method,
+    Tracked,
+    parallel,
+    precon_parallel,
+    precon_stochastic,
+    stochastic,
+)
+from grassvine.network import (
+    Network,
+    complete,
+    erdos_renyi,
+    exponential,
+    grid,
+    path,
+    ring,
+    star,
+)
+
+LINKED = 0.3  # the share of pairs that are linked in a random network
+
+
+def _random(n_agents: int) -> Network:
+    return path(n_agents) if n_agents < 3 else erdos_renyi(n_agents, LINKED, seed=0)
+
+
+NETWORKS: Mapping[str, Callable[[int], Network]] = {
+    "path": path,
+    "ring": ring,
+    "star": star,
+    "grid": grid,
+    "complete": complete,
+    "exponential": exponential,
+    "random": _random,
+}
+ENGINES: Mapping[str, Callable[[], Engine]] = {"local": LocalEngine, "threads": ThreadsEngine}
+
+# Each is made for ρ and about so many updates an agent.
+_Maker = Callable[[float, int, int], Method]
+GOSSIP: Mapping[str, _Maker] = {
+    "gossip": lambda rho, updates, n: precon_stochastic(rho, updates * (n - 1)),
+    "precon-stochastic": lambda rho, updates, n: precon_stochastic(rho, updates * (n - 1)),
+    "stochastic": lambda rho, updates, n: stochastic(rho, updates * (n - 1)),
+    "precon-parallel": lambda rho, updates, n: precon_parallel(rho, 2 * updates),
+    "parallel": lambda rho, updates, n: parallel(rho, 2 * updates),
+    "tracked": lambda rho, updates, n: Tracked(updates),
+    "rextra": lambda rho, updates, n: REXTRA(updates),
+}
+
+
+def as_network(network: str | Network, n_agents: int) -> Network:
+    """Return a network of so many agents; one agent alone needs no name of a shape."""
+    if isinstance(network, Network):
+        if network.n_agents != n_agents:
+            raise NetworkError(
+                f"the network has {network.n_agents} agents and the data {n_agents}; "
+                "give one that fits, or the name of a shape."
+            )
+        return network
+    return NETWORKS[one_of("network", network, NETWORKS)](n_agents)
+
+
+def as_engine(engine: str | Engine) -> Engine:
+    """Return an engine by its name, or as it is."""
+    if not isinstance(engine, str):
+        return engine
+    return ENGINES[one_of("engine", engine, ENGINES)]()
+
+
+def gossip_by_name(name: str, rho: float, updates: int, n_agents: int) -> Method:
+    """Return a variant of gossip, or another method of averages."""
+    whole_number("updates", updates, least=1)
+    if n_agents < 2:
+        raise PlanError(
+            f"method {name!r} needs two agents or more; choose agents=2, or method='exact', "
+            "which one agent can run alone."
+        )
+    method = GOSSIP[name](rho, updates, n_agents)
+    assert isinstance(method, Gossip | Tracked | REXTRA)
+    return method
+
+
+def one_of(what: str, given: object, known: Mapping[str, Any] | tuple[str, ...]) -> str:
+    """Return a name that is known."""
+    if not isinstance(given, str) or given not in known:
+        raise PlanError(unknown(what, given, known))
+    return given
+
+
+def as_seed(random_state: Any) -> int:
+    """Return the seed from which a fit draws all its chance; None is another at each fit."""
+    if isinstance(random_state, int) and not isinstance(random_state, bool):
+        return whole_number("random_state", random_state, least=0)
+    return int(check_random_state(random_state).randint(2**31 - 1))
