@@ -16,6 +16,7 @@ from grassvine.data.split import (
     split_samples,
     split_tasks,
     split_users,
+    split_users_by_owner,
 )
 from grassvine.data.store import fetch, load_ratings, load_tasks, locate, read_ratings_file
 from grassvine.data.synthetic import LowRankRatings, SubspaceTasks, low_rank_ratings, subspace_tasks
@@ -48,5 +49,6 @@ __all__ = [
     "split_samples",
     "split_tasks",
     "split_users",
+    "split_users_by_owner",
     "subspace_tasks",
 ]

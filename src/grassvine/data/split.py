@@ -20,6 +20,11 @@ def split_users(ratings: Ratings, n_agents: int) -> list[Ratings]:
     return [ratings.take_users(first, last) for first, last in pairwise(bounds)]
 
 
+def split_users_by_owner(ratings: Ratings, owners: Indices) -> list[Ratings]:
+    """Give each agent the users that it owns, in their order; ``owners`` has an agent a user."""
+    return [ratings.choose_users(np.flatnonzero(owners == agent)) for agent in np.unique(owners)]
+
+
 def split_tasks(tasks: Tasks, n_agents: int) -> list[Tasks]:
     """Divide the tasks equally, in their order."""
     bounds = _equal_shares(tasks.n_tasks, "tasks", n_agents)

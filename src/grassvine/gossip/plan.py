@@ -33,6 +33,9 @@ class Plan:
         Where they move.
     seed : int
         From it all chance is drawn before slot 0, in streams of different names.
+    first : array, optional
+        Where all agents start, such as an earlier result; at random unless given. A plan with it
+        cannot be written down.
     """
 
     n_items: int
@@ -41,6 +44,7 @@ class Plan:
     method: Method = field(default_factory=Gossip)
     geometry: Geometry = field(default_factory=Grassmann)
     seed: int = 0
+    first: Array | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -59,7 +63,11 @@ class Plan:
         return self.method.timetable(self.network, stream(self.seed, "timetable"))
 
     def start(self, agent: int) -> Array:
-        """Return the random starting point of an agent."""
+        """Return the starting point of an agent."""
+        if self.first is not None:
+            return self.geometry.as_point(
+                self.first, n_items=self.n_items, rank=self.rank, name="first"
+            )
         rng = stream(self.seed, "start", agent)
         return self.geometry.random_point(self.n_items, self.rank, rng)
 
@@ -82,6 +90,8 @@ class Plan:
 
     def to_toml(self) -> str:
         """Write the plan as TOML."""
+        if self.first is not None:
+            raise PlanError("a plan that starts from a given basis has no TOML; leave first out.")
         return plan_file.write(self)
 
     @classmethod
