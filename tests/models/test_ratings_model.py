@@ -80,7 +80,7 @@ def test_users_of_the_paper_s_formulation_fit_centred_ratings(paper: bool) -> No
             force = rows.T @ rest + 0.6 * private.weights[user] - 0.1 * rows.T @ fitted
         else:
             force = rows.T @ rest + 2.0 * private.weights[user]
-        # The kernels add 1e-13 of the trace, here up to 100, to the diagonal.
+        # The kernels add 1e-13 of the trace (here at most 47) to a diagonal; weights are about 1.
         np.testing.assert_allclose(force, 0.0, atol=1e-11)
 
 
