@@ -107,13 +107,22 @@ class Ratings:
             raise DataError("there is no rating at all; give at least one.")
         n_users = _within("user", user, n_users)
         n_items = _within("item", item, n_items)
-        # One stable sort by (user, item) makes the result independent of the order of the rows.
-        order = np.lexsort((item, user))
+        # One sort by (user, item) makes the result independent of the order of the rows.
+        order = order_of_entries(user, item, n_items)
         user, item, value = user[order], item[order], value[order]
         _refuse_duplicates(user, item)
         starts = np.zeros(n_users + 1, dtype=np.int64)
         np.cumsum(np.bincount(user, minlength=n_users), out=starts[1:])
         return cls(n_items, starts, item.astype(np.int32), value)
+
+
+def order_of_entries(user: Indices, item: Indices, n_items: int) -> Indices:
+    """Return the places of the entries by user, then by item, then as given.
+
+    One key for both is several times as fast as ``numpy.lexsort``, and below 2⁶² as both numbers
+    are below 2³¹.
+    """
+    return np.argsort(user * n_items + item, kind="stable")
 
 
 def _numbers(axis: str, given: ArrayLike) -> Indices:

@@ -19,10 +19,11 @@ BLOCK = 2**25  # bytes
 LONGEST_LINE = 4096
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # spreadsheets put it before the first line
 
+EXCEL = "is an Excel sheet; open it and export the sheet as CSV"
 FOREIGN: dict[bytes, str] = {
     b"\x1f\x8b": "is packed with gzip; unpack it and give the file inside",
     b"PK": "is a zip archive; unpack it and give the file inside",
-    b"\xd0\xcf\x11\xe0": "is an Excel sheet; open it and export the sheet as CSV",
+    b"\xd0\xcf\x11\xe0": EXCEL,
     b"<": "is a web page, perhaps of a failed download; get the data file itself",
 }
 
@@ -66,14 +67,21 @@ def first_line(path: Path) -> bytes:
         raise DataError(
             f"{path} cannot be read ({cause.strerror}); give a file that you may read."
         ) from None
-    if not head.strip():
-        raise DataError(f"{path} is empty; get the file anew.")
-    for magic, reason in FOREIGN.items():
-        if head.lstrip().startswith(magic):
-            raise DataError(f"{path} {reason}.")
+    refuse_foreign(head, str(path))
     if b"\0" in head:
         raise DataError(f"{path} is no text file; give the published text file.")
     return head.splitlines()[0]
+
+
+def refuse_foreign(head: bytes, name: str) -> None:
+    """Refuse what is empty or of a kind that is often given by mistake."""
+    if not head.strip():
+        raise DataError(f"{name} is empty; get the file anew.")
+    if head.startswith(b"PK") and b"[Content_Types].xml" in head:
+        raise DataError(f"{name} {EXCEL}.")
+    for magic, reason in FOREIGN.items():
+        if head.lstrip().startswith(magic):
+            raise DataError(f"{name} {reason}.")
 
 
 @dataclass(frozen=True, slots=True)

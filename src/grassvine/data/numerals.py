@@ -1,0 +1,57 @@
+"""Which columns of text hold numbers.
+
+A text file does not say what its columns are. A column is whole numbers only where writing the
+numbers yields the same text again, so that nothing is lost: 007, +49170 and numbers of twenty
+digits are ids, and stay text. The whole column decides, not its first rows.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
+
+# At most 15 digits before the point: more would not survive as a float.
+NUMBER = r"^-?(?:0|[1-9][0-9]{0,14})?(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?$|^-?inf(?:inity)?$"
+MISSING = ["", "-", "?", "na", "n/a", "nan", "null", "none"]
+
+
+def is_number(field: str) -> bool:
+    """Tell whether a field on its own would be a number."""
+    import polars as pl
+
+    return numbers_of(pl.Series([field])).dtype != pl.String
+
+
+def is_missing(field: str) -> bool:
+    """Tell whether a field is a way to say that there is no number."""
+    return field.strip().lower() in MISSING
+
+
+def numbers_of(column: "pl.Series") -> "pl.Series":
+    """Return a column of text as Int64 or Float64 where all of it is numbers, else as it is.
+
+    Among numbers, a field such as ``NA`` is missing and spaces around a field do not count.
+    """
+    import polars as pl
+
+    whole = _whole(column)
+    if whole is not None:
+        return whole
+    bare = column.str.strip_chars()
+    fields = pl.select(pl.when(bare.str.to_lowercase().is_in(MISSING)).then(None).otherwise(bare))
+    number = fields.to_series().alias(column.name)
+    if not number.str.contains(NUMBER).all() or number.null_count() == len(number):
+        return column
+    whole = _whole(number)
+    if whole is not None:
+        return whole
+    real = number.cast(pl.Float64, strict=False)
+    return column if real.null_count() > number.null_count() else real
+
+
+def _whole(column: "pl.Series") -> "pl.Series | None":
+    import polars as pl
+
+    whole = column.cast(pl.Int64, strict=False)
+    same = whole.null_count() < len(whole) and whole.cast(pl.String).eq_missing(column).all()
+    return whole if same else None

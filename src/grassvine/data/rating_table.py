@@ -1,0 +1,162 @@
+"""Ratings with the ids of users and items, and with whose users they are."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from grassvine.data.ids import Ids
+from grassvine.data.ratings import Ratings, order_of_entries
+from grassvine.foundations.arrays import Array, Indices
+from grassvine.foundations.errors import DataError, unknown
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Duplicates = Literal["error", "mean", "last"]
+DUPLICATES = ("error", "mean", "last")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RatingTable:
+    """Ratings, and the ids behind their numbers.
+
+    Attributes
+    ----------
+    users, items : Ids
+        User number k of the ratings is ``users.series[k]``, item number i ``items.series[i]``.
+    ratings : Ratings
+    owners : array of int, or None
+        The agent that holds each user's ratings, where the table says so.
+    agents : Ids or None
+        The names of the agents, where a column names them.
+    assumed : tuple of str
+        Sentences that say what was assumed, left out or is odd.
+    """
+
+    users: Ids
+    items: Ids
+    ratings: Ratings
+    owners: Indices | None = None
+    agents: Ids | None = None
+    assumed: tuple[str, ...] = ()
+
+    @property
+    def report(self) -> dict[str, int]:
+        """Counts: of ratings, users and items, and of users and items that have hardly any."""
+        per_user = np.diff(self.ratings.starts)
+        per_item = np.bincount(self.ratings.items, minlength=self.ratings.n_items)
+        return {
+            "ratings": self.ratings.n_values,
+            "users": len(self.users),
+            "items": len(self.items),
+            "users_without_rating": int((per_user == 0).sum()),
+            "users_with_one_rating": int((per_user == 1).sum()),
+            "items_without_rating": int((per_item == 0).sum()),
+            "items_with_one_rating": int((per_item == 1).sum()),
+        }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """One user id, item id, rating and perhaps agent per row; nothing is missing."""
+
+    users: "pl.Series"
+    items: "pl.Series"
+    values: Array
+    agents: "pl.Series | None" = None
+    agents_are_tables: bool = False
+
+
+def make_table(rows: Rows, duplicates: str, assumed: tuple[str, ...]) -> RatingTable:
+    """Number users, items and agents, and see to it that each user rates each item once.
+
+    The order of the rows does not matter to a bit of the result, but for ``duplicates="last"``.
+    """
+    if duplicates not in DUPLICATES:
+        raise DataError(unknown("choice for duplicates", duplicates, DUPLICATES))
+    users, user = Ids.number(rows.users, "user")
+    items, item = Ids.number(rows.items, "item")
+    owners, agents = None, None
+    if rows.agents is not None:
+        agents, agent = Ids.number(rows.agents, "agent")
+        owners = np.empty(len(users), dtype=np.int64)
+        owners[user] = agent
+        _refuse_shared(users, user, agents, agent, owners, rows.agents_are_tables)
+    value = rows.values
+    order = np.argsort(value, kind="stable") if duplicates == "mean" else np.arange(len(value))
+    order = order[order_of_entries(user[order], item[order], len(items))]
+    user, item, value = user[order], item[order], value[order]
+    again = (np.diff(user) == 0) & (np.diff(item) == 0)
+    n_repeated = int(again.sum())
+    if n_repeated:
+        if duplicates == "error":
+            _refuse_duplicates(users.at(user[1:][again]), items.at(item[1:][again]))
+        first = np.flatnonzero(np.append(True, ~again))
+        last = np.append(first[1:], len(value)) - 1
+        if duplicates == "mean":
+            # they are in ascending order, so that the order of the rows changes no bit
+            value = np.add.reduceat(value, first) / (last - first + 1)
+        else:
+            value = value[last]
+        user, item = user[last], item[last]
+        what = "their mean" if duplicates == "mean" else "the last one"
+        assumed += (f"{n_repeated} ratings repeat a user and an item; {what} was taken.",)
+    ratings = Ratings.from_arrays(user, item, value, n_users=len(users), n_items=len(items))
+    if ratings.n_values > 1 and np.ptp(ratings.values) == 0:
+        assumed += (f"All ratings are {ratings.values[0]:g}; there is nothing to learn.",)
+    return RatingTable(users, items, ratings, owners, agents, assumed)
+
+
+def refuse_outside(scale: object, values: Array, users: "pl.Series", items: "pl.Series") -> None:
+    """Refuse ratings that lie outside the scale on which they were given."""
+    low, high = _scale(scale)
+    outside = np.flatnonzero((values < low) | (values > high))
+    if len(outside):
+        examples = ", ".join(
+            f"{values[k]:g} (user {users[int(k)]!r}, item {items[int(k)]!r})" for k in outside[:3]
+        )
+        raise DataError(
+            f"{len(outside)} ratings lie outside the scale from {low:g} to {high:g}: {examples}"
+            f"{', …' if len(outside) > 3 else ''}; mend them, or give the scale that they have."
+        )
+
+
+def _scale(given: object) -> tuple[float, float]:
+    try:
+        low, high = (float(bound) for bound in given)  # type: ignore[attr-defined]
+    except (TypeError, ValueError):
+        low = high = np.nan
+    if not low < high:
+        raise DataError(f"the scale is {given!r}; give its least and its greatest rating.")
+    return low, high
+
+
+def _refuse_duplicates(users: "pl.Series", items: "pl.Series") -> None:
+    pairs = list(zip(users[:3], items[:3], strict=True))
+    examples = ", ".join(f"user {user!r} and item {item!r}" for user, item in pairs)
+    raise DataError(
+        f"{len(users)} ratings repeat a user and an item: {examples}"
+        f"{', …' if len(users) > 3 else ''}; keep one of each, or say duplicates='mean' or 'last'."
+    )
+
+
+def _refuse_shared(
+    users: Ids, user: Indices, agents: Ids, agent: Indices, owners: Indices, are_tables: bool
+) -> None:
+    """Refuse a user whose ratings lie with several agents."""
+    strays = np.flatnonzero(owners[user] != agent)
+    if not len(strays):
+        return
+    where, what = ("in", "table") if are_tables else ("with", "agent")
+    shared, first = np.unique(user[strays], return_index=True)
+    examples = []
+    for number, place in list(zip(shared, strays[first], strict=True))[:3]:
+        pair = sorted((int(agent[place]), int(owners[number])))
+        one, other = agents.at(np.array(pair))
+        examples.append(f"user {users.series[int(number)]!r} {where} {one!r} and {other!r}")
+    raise DataError(
+        f"{len(shared)} users have ratings {where} several {what}s: {', '.join(examples)}"
+        f"{', …' if len(shared) > 3 else ''}; all ratings of a user lie {where} one {what}, so "
+        "bring them together, or tell the users apart."
+    )
