@@ -10,6 +10,10 @@ r"""Preconditioned conjugate gradients on the manifold, over sums of all agents.
 t is the minimiser of the second-order model along d, at most 0.8/‖d‖₂, and halved while the cost
 rises; there is no step size to choose. An iteration is one sum of m·r + r² + 2 numbers and one of a
 single number.
+
+The end is when the gradient's length has fallen to a tolerance, its length being ⟨z, g⟩^½. As M is
+about the Hessian, ½⟨z, g⟩ is about what is still to be gained, in the unit of the cost: whatever the
+units of the items, raw features among them.
 """
 
 from collections.abc import Generator
@@ -102,18 +106,18 @@ def descend_together(
 ) -> Descending:
     """Minimise the sum of all agents' costs from a common start."""
     point = yield from evaluate(problem, start, Standing(start))
-    first = float(np.linalg.norm(point.gradient))
     towards = last_gradient = None
-    last_product = 1.0
+    first = last_product = 1.0
     slow = 0
     for iteration in range(rules.max_iterations):
         gradient = point.gradient
-        if float(np.linalg.norm(gradient)) <= rules.tolerance * first:
-            reason = f"the gradient fell to {rules.tolerance:g} of its first length"
-            return Descent(point, iteration, reason)
         yield from divider.prepare(point, iteration)
         scaled = _GRASSMANN.project(point.basis, divider.divide(point, gradient))
         product = float(np.sum(scaled * gradient))
+        first = first if iteration else product
+        if product <= rules.tolerance**2 * first:
+            reason = f"the gradient fell to {rules.tolerance:g} of its first length"
+            return Descent(point, iteration, reason)
         direction = -scaled
         if towards is not None and last_gradient is not None:
             carried = _GRASSMANN.project(point.basis, last_gradient)
