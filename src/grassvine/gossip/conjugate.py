@@ -12,8 +12,8 @@ rises; there is no step size to choose. An iteration is one sum of m·r + r² + 
 single number.
 
 The end is when the gradient's length has fallen to a tolerance, its length being ⟨z, g⟩^½. As M is
-about the Hessian, ½⟨z, g⟩ is about what is still to be gained, in the unit of the cost: whatever the
-units of the items, raw features among them.
+about the Hessian, ½⟨z, g⟩ is about what is still to be gained, in the unit of the cost: the units
+of raw features do not matter.
 """
 
 from collections.abc import Generator
