@@ -71,6 +71,20 @@ def test_it_solves_any_problem_with_hessian_products(
     assert result.cost < problem.evaluate(start).cost
 
 
+def test_from_where_it_ended_it_ends_at_once() -> None:
+    problem = gv.MultitaskProblem(tasks(), ridge=0.5)
+    start = GRASSMANN.random_point(N_ITEMS, 2, np.random.default_rng(0))
+    first = rtrmc(problem, start, gradient_tolerance=0.0)
+    again = rtrmc(problem, first.basis, gradient_tolerance=0.0)
+    assert first.stopped_because == again.stopped_because == "no step improves the cost any more"
+    assert len(again.iterations) <= 3
+    # Rounding of a sum of a hundred squares.
+    assert again.cost == pytest.approx(first.cost, rel=1e-14)
+    # Not before the gradient is rounding, though the cost is from about 1e-7 on.
+    gradient = GRASSMANN.project(first.basis, problem.evaluate(first.basis).gradient)
+    assert np.linalg.norm(gradient) <= 1e-12 * first.iterations[0].gradient_norm
+
+
 def test_it_says_when_its_iterations_were_too_few() -> None:
     start = GRASSMANN.random_point(N_ITEMS, 2, np.random.default_rng(0))
     result = rtrmc(gv.PCAProblem(samples()), start, max_outer=2)

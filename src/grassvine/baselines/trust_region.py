@@ -91,7 +91,9 @@ def trust_region(
             radius = min(2 * radius, largest)
         if accepted:
             point, model = there, candidate
-        if radius < 1e-14 * largest:
+        # Where costs cannot tell a step from rounding the gradient must fall, or is rounding too.
+        told = promised > rounding or np.linalg.norm(model.gradient) <= 0.5 * norm
+        if radius < 1e-14 * largest or not told:
             reason = "no step improves the cost any more"
             break
     return BatchResult(point, model.cost, tuple(iterations), reason)

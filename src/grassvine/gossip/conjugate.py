@@ -10,8 +10,13 @@ r"""Preconditioned conjugate gradients on the manifold, over sums of all agents.
 t is the minimiser of the second-order model along d, at most 0.8/‖d‖₂, and halved while the cost
 rises; there is no step size to choose. An iteration is one sum of m·r + r² + 2 numbers and one of a
 single number.
+
+The end is when the gradient's length has fallen to a tolerance, its length being ⟨z, g⟩^½. As M is
+about the Hessian, ½⟨z, g⟩ is about what is still to be gained, in the unit of the cost: the units
+of raw features do not matter.
 """
 
+import math
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
@@ -137,16 +142,16 @@ def descend_together(
     slow = 0
     for iteration in range(rules.max_iterations):
         gradient = point.gradient
-        lengths.append(float(np.linalg.norm(gradient)))
+        yield from divider.prepare(point, iteration)
+        scaled = _GRASSMANN.project(point.basis, divider.divide(point, gradient))
+        product = float(np.sum(scaled * gradient))
+        lengths.append(math.sqrt(max(product, 0.0)))
         if lengths[-1] <= rules.tolerance * lengths[0]:
             reason = f"the gradient fell to {rules.tolerance:g} of its first length"
             return Descent(point, iteration, reason, settled=True)
         if rules.patience and slow >= rules.patience and rules.stuck(lengths):
             reason = f"the cost fell by less than {rules.slow:.0%} {slow} times running"
             return Descent(point, iteration, reason, settled=False)
-        yield from divider.prepare(point, iteration)
-        scaled = _GRASSMANN.project(point.basis, divider.divide(point, gradient))
-        product = float(np.sum(scaled * gradient))
         direction = -scaled
         if towards is not None and last_gradient is not None:
             carried = _GRASSMANN.project(point.basis, last_gradient)

@@ -14,6 +14,7 @@ from grassvine.geometry import Grassmann
 from grassvine.gossip.conjugate import Descending, Divider, Rules, descend_together
 from grassvine.gossip.continuation import add_known, complete_by_rank
 from grassvine.gossip.dividers import ItemShares, Kronecker, Plain
+from grassvine.gossip.krylov import leading_directions
 from grassvine.gossip.sums import Ending, Part, Program, Standing, SumAgent, add_up, restated
 from grassvine.network.graph import Network
 from grassvine.network.timetable import Timetable
@@ -21,6 +22,7 @@ from grassvine.network.tree import spanning_tree
 from grassvine.problems.base import LocalProblem, TwiceDifferentiable
 from grassvine.problems.completion import CompletionProblem
 from grassvine.problems.multitask import MultitaskProblem
+from grassvine.problems.pca import PCAProblem
 
 if TYPE_CHECKING:
     from grassvine.gossip.plan import Plan
@@ -28,12 +30,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """Conjugate gradients over sums that go up and down a tree; nothing to tune.
+    """Batch optimisers over sums that go up and down a tree; nothing to tune.
+
+    Tables and tasks: conjugate gradients. Principal components: a block Krylov space.
 
     Parameters
     ----------
     tolerance : float
-        How far the length of the gradient must fall, relative to the start.
+        How far the length of the gradient must fall, relative to the start. Principal components
+        are found to rounding, which takes hardly longer.
     by_rank : bool
         Complete a table rank by rank, from the data, instead of from a random start.
     max_sums : int
@@ -75,6 +80,8 @@ class Exact:
         return always_whole(self._program(problem, start, seed), start)
 
     def _program(self, problem: TwiceDifferentiable, start: Array, seed: int) -> Program:
+        if isinstance(problem, PCAProblem):
+            return (yield from leading_directions(problem, start, self.max_sums))
         descent = yield from self._descend(problem, start, seed)
         return Ending(descent.point.standing, descent.reason)
 
