@@ -1,0 +1,132 @@
+"""Ratings as people have them, made one table: frames, matrices, pairs, several owners."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from grassvine.data import (
+    Ratings,
+    RatingTable,
+    ratings_from_arrays,
+    ratings_from_frame,
+    ratings_from_frames,
+    ratings_from_matrix,
+    split_users,
+    split_users_by_owner,
+)
+from grassvine.foundations.errors import DataError
+from grassvine.foundations.options import whole_number
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Which columns of a frame hold users, items and ratings; None is found by its name."""
+
+    user: str | None = None
+    item: str | None = None
+    rating: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What to do with repeated pairs and missing ratings, and the scale where there is one."""
+
+    duplicates: str = "error"
+    missing: str = "error"
+    scale: tuple[float, float] | None = None
+
+
+def as_table(
+    ratings: Any, values: Any, columns: Columns, rules: Rules, agent: str | None = None
+) -> RatingTable:
+    """Return ratings as one table.
+
+    Parameters
+    ----------
+    ratings : data frame, SciPy matrix, array, or list of data frames
+        A frame has a row a rating. A matrix has a row a user and a column an item; of a dense one
+        the unknown entries are NaN. With ``values`` it holds pairs: a user and an item a row.
+    values : array-like, optional
+        The rating of each pair.
+    agent : str, optional
+        The column that names the owner of each rating.
+    """
+    options: dict[str, Any] = {
+        "duplicates": rules.duplicates,
+        "missing": rules.missing,
+        "scale": rules.scale,
+    }
+    if values is not None:
+        if agent is not None:
+            raise DataError(
+                f"pairs with ratings apart have no column {agent!r}; give one frame with all "
+                "columns, or agents as a number."
+            )
+        return ratings_from_arrays(*as_pairs(ratings, columns), values, **options)
+    named: dict[str, Any] = {"user": columns.user, "item": columns.item, "rating": columns.rating}
+    if isinstance(ratings, list | tuple):
+        if ratings and all(is_frame(one) for one in ratings):
+            return ratings_from_frames(ratings, **named, **options)
+    elif is_frame(ratings):
+        return ratings_from_frame(ratings, **named, agent=agent, **options)
+    if agent is not None:
+        raise DataError(f"a matrix has no column {agent!r}; give a frame, or agents as a number.")
+    return ratings_from_matrix(ratings)
+
+
+def as_pairs(pairs: Any, columns: Columns) -> tuple[Any, Any]:
+    """Return the users and the items of pairs: a frame, or an array of two columns."""
+    if is_frame(pairs):
+        import narwhals
+
+        from grassvine.data.columns import guess_columns
+
+        frame = narwhals.from_native(pairs)
+        chosen, _ = guess_columns(frame.columns, {"user": columns.user, "item": columns.item})
+        return frame[chosen["user"]].to_native(), frame[chosen["item"]].to_native()
+    array = np.asarray(pairs)
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise DataError(
+            f"pairs have shape {array.shape}; give two columns, the user and the item of each pair."
+        )
+    return array[:, 0], array[:, 1]
+
+
+def is_frame(given: Any) -> bool:
+    """Tell whether something is a data frame of a library that narwhals knows."""
+    import narwhals
+
+    return isinstance(
+        narwhals.from_native(given, eager_only=True, pass_through=True), narwhals.DataFrame
+    )
+
+
+def parts_of(table: RatingTable, agents: object) -> list[Ratings]:
+    """Divide a table among its owners, or among so many agents."""
+    if table.owners is not None:
+        return split_users_by_owner(table.ratings, table.owners)
+    return split_users(table.ratings, whole_number("agents", agents, least=1, error=DataError))
+
+
+def like(frame: "pl.DataFrame", backend: Any) -> Any:
+    """Return a frame in the library in which the ratings were given."""
+    if backend == "polars":
+        return frame
+    import narwhals
+
+    columns = {name: frame[name].to_list() for name in frame.columns}
+    return narwhals.from_dict(columns, backend=backend).to_native()
+
+
+def backend_of(given: Any) -> str:
+    """Return the library of a frame, polars where there is none."""
+    import narwhals
+
+    first = given[0] if isinstance(given, list | tuple) and len(given) else given
+    if not is_frame(first):
+        return "polars"
+    return str(narwhals.from_native(first, eager_only=True).implementation)

@@ -1,0 +1,187 @@
+"""What all estimators of ratings do alike once they have learned the items."""
+
+import os
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.metrics import r2_score
+from sklearn.utils.validation import check_is_fitted
+
+from grassvine.data import RatingTable, table_hash
+from grassvine.estimators.rating_tables import (
+    Columns,
+    Rules,
+    as_pairs,
+    as_table,
+    backend_of,
+    like,
+)
+from grassvine.foundations.arrays import Array
+from grassvine.foundations.errors import DataError
+from grassvine.models import Card, RatingsModel
+from grassvine.models.files import load, save
+from grassvine.models.rating_parts import ItemPart
+from grassvine.models.unknown import OnUnknown
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class RatingsEstimator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Learns from ratings, predicts and recommends.
+
+    A subclass learns the items in ``_learn`` and has the options that name columns and say what to
+    do with bad rows.
+    """
+
+    user: str | None
+    item: str | None
+    rating: str | None
+    duplicates: str
+    missing: str
+    scale: tuple[float, float] | None
+    on_unknown: OnUnknown
+
+    def _learn(self, table: RatingTable) -> ItemPart:
+        """Learn the shared part from a table."""
+        raise NotImplementedError
+
+    def _agent_column(self) -> str | None:
+        """Return the column that names the owners, where there is one."""
+        return None
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803
+        """Learn from ratings.
+
+        Parameters
+        ----------
+        X : data frame, SciPy matrix, array, or list of data frames
+            A frame (pandas, polars, pyarrow) with a row a rating. Or a matrix with a row a user and
+            a column an item; NaN is unknown in a dense one. Or, with ``y``, a user and an item a
+            row. A list has one frame an agent, whose users it owns.
+        y : array-like, optional
+            The ratings, where ``X`` holds only users and items.
+        """
+        table = as_table(X, y, self._columns(), self._rules(), self._agent_column())
+        shared = self._learn(table)
+        self.model_ = RatingsModel(shared, shared.users_from(table.users, table.ratings))
+        self.assumed_ = table.assumed
+        self.data_hash_ = table_hash(table)
+        self.n_users_, self.n_items_ = len(table.users), len(table.items)
+        self.n_ratings_ = table.ratings.n_values
+        self.rank_ = shared.rank
+        self.backend_ = backend_of(X)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803
+        """Take in ratings of new users, or more ratings of known ones; what is shared stays."""
+        check_is_fitted(self, "model_")
+        table = as_table(X, y, self._columns(), self._rules())
+        self.model_ = self.model_.with_users(table.users, table.items, table.ratings).model
+        return self
+
+    def predict(self, users: Any, items: Any = None) -> Any:
+        """Predict ratings.
+
+        Parameters
+        ----------
+        users : list of ids, or pairs
+            The users; or, without ``items``, a user and an item a row, as scikit-learn has it.
+        items : list of ids, optional
+            The item of each user.
+
+        Returns
+        -------
+        data frame with columns user, item, rating and known, in the library of the training data;
+        without ``items`` an array of ratings. What happens to pairs that are not known, the
+        option ``on_unknown`` says.
+        """
+        check_is_fitted(self, "model_")
+        if items is None:
+            found = self.model_.predict(*as_pairs(users, self._columns()), self.on_unknown)
+            return found.ratings
+        import polars as pl
+
+        found = self.model_.predict(users, items, self.on_unknown)
+        columns = {"user": users, "item": items, "rating": found.ratings, "known": found.known}
+        return self._frame(pl.DataFrame(columns))
+
+    def recommend(self, users: Any, k: int = 10, *, exclude_seen: bool = True) -> Any:
+        """Return the k best items of each user: a frame of user, item, score, rank and known."""
+        check_is_fitted(self, "model_")
+        found = self.model_.recommend(
+            users, k, exclude_seen=exclude_seen, on_unknown=self.on_unknown
+        )
+        return self._frame(found)
+
+    def similar_items(self, item: Any, k: int = 10) -> Any:
+        """Return the k items whose factors point most nearly the same way."""
+        check_is_fitted(self, "model_")
+        return self._frame(self.model_.similar_items(item, k))
+
+    def fold_in(self, ratings: Any) -> RatingsModel:
+        """Return a model of new users alone, solved from their ratings without learning anew."""
+        check_is_fitted(self, "model_")
+        table = as_table(ratings, None, self._columns(), self._rules())
+        return self.model_.fold_in(table.users, table.items, table.ratings).model
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: N803
+        """Return R² of the predictions, as scikit-learn's regressors do."""
+        users, items, truth = self._triples(X, y)
+        found = self.model_.predict(users, items, self.on_unknown)
+        return float(r2_score(truth, found.ratings, sample_weight=sample_weight))
+
+    def errors(self, X: Any, y: Any = None) -> dict[str, float]:  # noqa: N803
+        """Return root mean square and mean absolute error over the pairs that are known."""
+        users, items, truth = self._triples(X, y)
+        found = self.model_.predict(users, items, "nan")
+        wrong = (found.ratings - truth)[found.known]
+        if not len(wrong):
+            raise DataError("none of these users and items is known; there is nothing to measure.")
+        return {
+            "rmse": float(np.sqrt(np.mean(wrong**2))),
+            "mae": float(np.mean(np.abs(wrong))),
+            "known": float(np.mean(found.known)),
+        }
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the model as a folder; its private files hold the users and should stay."""
+        check_is_fitted(self, "model_")
+        save(self.model_, path, self._card(), overwrite=overwrite)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a saved model; the estimator can predict, recommend and take in users."""
+        model = load(path)
+        if not isinstance(model, RatingsModel):
+            raise DataError(f"{os.fspath(path)} holds no model of ratings; give one that does.")
+        estimator = cls()
+        estimator.model_ = model
+        estimator.rank_ = model.shared.rank
+        estimator.backend_ = "polars"
+        return estimator
+
+    def _triples(self, X: Any, y: Any) -> "tuple[pl.Series, pl.Series, Array]":  # noqa: N803
+        check_is_fitted(self, "model_")
+        table = as_table(X, y, self._columns(), self._rules())
+        numbers: NDArray[Any] = table.ratings.users_of_values()
+        users, items = table.users.at(numbers), table.items.at(table.ratings.items)
+        return users, items, table.ratings.values
+
+    def _card(self) -> Card:
+        plain = {
+            name: value if isinstance(value, str | int | float | None) else str(value)
+            for name, value in self.get_params(deep=False).items()
+        }
+        return Card(type(self).__name__, plain, {}, getattr(self, "data_hash_", None))
+
+    def _frame(self, frame: "pl.DataFrame") -> Any:
+        return like(frame, self.backend_)
+
+    def _columns(self) -> Columns:
+        return Columns(self.user, self.item, self.rating)
+
+    def _rules(self) -> Rules:
+        return Rules(self.duplicates, self.missing, self.scale)
