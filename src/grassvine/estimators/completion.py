@@ -10,6 +10,7 @@ from grassvine.estimators.formulations import (
     PAPER_PENALTY,
     Penalty,
     Task,
+    scaled_rho,
     subspace,
     subspace_part,
     validated_subspace,
@@ -117,8 +118,11 @@ class GossipCompleter(_Together):
         How strongly the fit is pulled to simple answers: μ of the model with offsets, λ of the
         paper's formulation. ``"auto"`` is chosen on held-out ratings by the exact methods, and is
         the paper's 0.02 by the others.
-    rho, updates : float, int
-        For gossip: the weight of agreement, and about how many updates an agent makes.
+    rho : float or "auto"
+        For gossip: the weight of agreement; ``"auto"`` is a twentieth of the squares of an agent's
+        centred ratings, so that it has their scale.
+    updates : int
+        For gossip: about how many updates an agent makes.
     user, item, rating : str, optional
         The columns of the table; found by their names unless given.
     duplicates : {"error", "mean", "last"}
@@ -156,7 +160,7 @@ class GossipCompleter(_Together):
         agents: int | str = 1,
         network: str | Network = "ring",
         penalty: Penalty = "auto",
-        rho: float = 1e4,
+        rho: float | Literal["auto"] = "auto",
         updates: int = 400,
         user: str | None = None,
         item: str | None = None,
@@ -203,7 +207,8 @@ class GossipCompleter(_Together):
         real_number("penalty", penalty, least=0.0, below=1.0)
         if name == "exact-subspace":
             return subspace(parts, rank, penalty)
-        method = gossip_by_name(name, self.rho, self.updates, n_agents)
+        rho = scaled_rho(parts) if self.rho == "auto" else self.rho
+        method = gossip_by_name(name, rho, self.updates, n_agents)
         return subspace(parts, rank, penalty, method)
 
 

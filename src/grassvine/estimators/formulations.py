@@ -18,6 +18,7 @@ from grassvine.models import CompletionPenalties, ItemPart, OffsetPenalties
 from grassvine.problems import CompletionProblem
 
 RANKS = (2, 4, 8, 16, 32)  # those tried by rank="auto"
+AGREEMENT = 0.05  # ρ as a share of the squares of an agent's centred ratings
 PAPER_PENALTY = 0.02  # λ of the paper's Case 5 in our cost
 Penalty = float | Literal["auto"]
 
@@ -51,14 +52,28 @@ def subspace(
     parts: Sequence[Ratings], rank: int, penalty: float, method: Method | None = None
 ) -> Task:
     """Fit the paper's formulation with a given λ, by sums unless another method is given."""
-    # The mean of all is one number: a sum over agents, as everything that they agree on.
-    centre = sum(float(part.values.sum()) for part in parts) / sum(part.n_values for part in parts)
+    centre = mean_of(parts)
     problems = [CompletionProblem(part.shifted(-centre), unobserved=penalty) for part in parts]
 
     def read(run: Run, table: RatingTable) -> ItemPart:
         return subspace_part(table, run.mean, centre, CompletionPenalties(penalty))
 
     return Task(method or Exact(), problems, rank, read)
+
+
+def mean_of(parts: Sequence[Ratings]) -> float:
+    """Return the mean of all ratings: a sum over agents, as everything that they agree on."""
+    return sum(float(part.values.sum()) for part in parts) / sum(part.n_values for part in parts)
+
+
+def scaled_rho(parts: Sequence[Ratings]) -> float:
+    """Return the weight of agreement that has the scale of the ratings.
+
+    MovieLens-1M among 5 agents gets 1e4 so, which was chosen there on held-out ratings.
+    """
+    centre = mean_of(parts)
+    squares = sum(float(np.sum((part.values - centre) ** 2)) for part in parts)
+    return AGREEMENT * squares / len(parts)
 
 
 def subspace_part(

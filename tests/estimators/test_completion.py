@@ -1,0 +1,266 @@
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.callback import ProgressBar
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+
+import grassvine as gv
+from grassvine.estimators import DLMaFitCompleter, GossipCompleter, RTRMCCompleter
+from grassvine.estimators.completion import METHODS
+from grassvine.foundations.errors import DataError, GrassvineError, NetworkError, PlanError
+
+N_USERS, N_ITEMS = 120, 30
+SHOPS = ("north", "south", "west")
+
+
+def table(seed: int = 0) -> pl.DataFrame:
+    """Ratings from 1 to 5 of a table of rank 2, by users with names, in three shops."""
+    rng = np.random.default_rng([seed, 17])
+    level = rng.normal(0, 0.5, N_ITEMS)
+    taste = rng.normal(size=(N_USERS, 2)) @ rng.normal(size=(2, N_ITEMS)) * 0.7
+    known = rng.random((N_USERS, N_ITEMS)) < 0.5
+    user, item = np.nonzero(known)
+    noise = 0.1 * rng.normal(size=len(user))
+    values = np.clip(3 + level[item] + taste[user, item] + noise, 1, 5)
+    return pl.DataFrame(
+        {
+            "customer": [f"u{number:03d}" for number in user],
+            "product": item,
+            "stars": values,
+            "shop": [SHOPS[number % 3] for number in user],
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def halves() -> tuple[pl.DataFrame, pl.DataFrame]:
+    frame = table()
+    test = np.random.default_rng(5).random(len(frame)) < 0.2
+    return frame.filter(~test), frame.filter(test)
+
+
+@pytest.fixture(scope="module")
+def fitted(halves: tuple[pl.DataFrame, pl.DataFrame]) -> GossipCompleter:
+    return GossipCompleter(2, random_state=0).fit(halves[0])
+
+
+def error_of_means(halves: tuple[pl.DataFrame, pl.DataFrame]) -> float:
+    train, test = halves
+    means = train.group_by("product").agg(pl.col("stars").mean().alias("mean"))
+    joined = test.join(means, on="product")
+    return float(((joined["stars"] - joined["mean"]) ** 2).mean() ** 0.5)  # type: ignore[operator, arg-type]
+
+
+ALL = [
+    *(GossipCompleter(2, method=m, agents=3, updates=60, random_state=0) for m in METHODS),
+    DLMaFitCompleter(2, agents=3, iterations=60, random_state=0),
+    RTRMCCompleter(2, random_state=0),
+]
+
+
+@pytest.mark.parametrize("estimator", ALL, ids=lambda e: getattr(e, "method", type(e).__name__))
+def test_every_method_predicts_better_than_means(
+    estimator: Any, halves: tuple[pl.DataFrame, pl.DataFrame]
+) -> None:
+    found = clone(estimator).fit(halves[0]).errors(halves[1])
+    assert found["rmse"] < 0.8 * error_of_means(halves)
+
+
+@pytest.mark.parametrize("method", ["exact", "exact-subspace"])
+def test_what_many_learn_is_what_one_learns(
+    method: str, halves: tuple[pl.DataFrame, pl.DataFrame]
+) -> None:
+    errors = {
+        agents: GossipCompleter(2, method=method, agents=agents, random_state=0)
+        .fit(halves[0])
+        .errors(halves[1])["rmse"]
+        for agents in (1, 3, 7, "shop")
+    }
+    # Sums in another order differ by rounding, and users are numbered alike whoever holds them.
+    assert np.ptp(list(errors.values())) < 1e-6
+
+
+def test_tables_of_several_owners_are_as_one_table(
+    halves: tuple[pl.DataFrame, pl.DataFrame], fitted: GossipCompleter
+) -> None:
+    tables = [halves[0].filter(pl.col("shop") == shop) for shop in SHOPS]
+    together = GossipCompleter(2, network="star", random_state=0).fit(tables)
+    assert together.n_agents_ == 3
+    assert together.network_ == gv.star(3)
+    assert together.errors(halves[1])["rmse"] == pytest.approx(
+        fitted.errors(halves[1])["rmse"], abs=1e-6
+    )
+
+
+def test_the_library_of_the_table_is_that_of_the_answers(
+    halves: tuple[pl.DataFrame, pl.DataFrame], fitted: GossipCompleter
+) -> None:
+    train = halves[0]
+    pandas = GossipCompleter(2, random_state=0).fit(train.to_pandas())
+    arrow = GossipCompleter(2, random_state=0).fit(train.to_arrow())
+    ours = fitted.recommend(["u001", "u007"], k=3)
+    theirs = pandas.recommend(["u001", "u007"], k=3)
+    assert isinstance(ours, pl.DataFrame) and isinstance(theirs, pd.DataFrame)
+    assert type(arrow.recommend(["u001"], k=1)).__module__.startswith("pyarrow")
+    assert theirs["item"].tolist() == ours["item"].to_list()
+    assert list(theirs.columns) == ["user", "item", "score", "rank", "known"]
+
+
+def test_rows_in_another_order_give_the_same_bits(
+    halves: tuple[pl.DataFrame, pl.DataFrame], fitted: GossipCompleter
+) -> None:
+    shuffled = halves[0].sample(fraction=1.0, shuffle=True, seed=3)
+    again = GossipCompleter(2, random_state=0).fit(shuffled)
+    assert again.subspace_.tobytes() == fitted.subspace_.tobytes()
+    assert again.data_hash_ == fitted.data_hash_
+
+
+def test_pairs_and_ratings_apart_are_as_a_table(
+    halves: tuple[pl.DataFrame, pl.DataFrame], fitted: GossipCompleter
+) -> None:
+    train, test = halves
+    pairs = train.select("customer", "product")
+    apart = GossipCompleter(2, random_state=0).fit(pairs, train["stars"])
+    assert apart.subspace_.tobytes() == fitted.subspace_.tobytes()
+    found = apart.predict(test.select("customer", "product"))
+    assert found.shape == (len(test),)
+    frame = apart.predict(test["customer"], test["product"])
+    assert (frame["rating"].to_numpy() == found).all() and frame["known"].all()
+    assert apart.score(pairs, train["stars"]) == pytest.approx(fitted.score(train))
+
+
+def test_matrices_have_users_as_rows() -> None:
+    rng = np.random.default_rng(3)
+    whole = rng.normal(size=(40, 2)) @ rng.normal(size=(2, 12))
+    known = rng.random(whole.shape) < 0.7
+    dense = np.where(known, whole, np.nan)
+    options: dict[str, Any] = {"method": "exact-subspace", "penalty": 0.0, "random_state": 0}
+    one = GossipCompleter(3, **options).fit(dense)
+    user, item = np.nonzero(known)
+    sparse = csr_array((whole[known], (user, item)), shape=whole.shape)
+    other = GossipCompleter(3, **options).fit(sparse)
+    assert one.subspace_.tobytes() == other.subspace_.tobytes()
+    pairs = np.argwhere(~known)
+    # Rank 2 and the mean are rank 3: recovered without noise, to the descent's 1e-8 and some.
+    assert np.allclose(
+        one.predict(pairs), np.clip(whole, np.nanmin(dense), np.nanmax(dense))[~known], atol=1e-5
+    )
+
+
+def test_unknown_ids_are_never_silently_the_mean(fitted: GossipCompleter) -> None:
+    with pytest.raises(DataError, match="'nobody'"):
+        fitted.predict(["nobody"], [3])
+    with pytest.raises(DataError, match="whole numbers"):
+        fitted.predict(["u001"], ["3"])
+    lenient = clone(fitted).set_params(on_unknown="fallback")
+    lenient.model_, lenient.backend_ = fitted.model_, fitted.backend_
+    frame = lenient.predict(["nobody", "u001"], [3, 3])
+    assert frame["known"].to_list() == [False, True]
+
+
+def test_new_users_are_taken_in_without_learning_anew(
+    halves: tuple[pl.DataFrame, pl.DataFrame], fitted: GossipCompleter
+) -> None:
+    train = halves[0]
+    newcomer = train.filter(pl.col("customer") == "u007").with_columns(customer=pl.lit("new"))
+    alone = fitted.fold_in(newcomer)
+    twin = alone.predict(["new"], [3]).ratings
+    assert twin == pytest.approx(fitted.model_.predict(["u007"], [3]).ratings, rel=1e-12)
+    grown = GossipCompleter(2, random_state=0).fit(train).partial_fit(newcomer)
+    assert grown.predict(["new", "u007"], [3, 3])["known"].all()
+    assert grown.subspace_.tobytes() == fitted.subspace_.tobytes()
+
+
+def test_a_warm_start_needs_fewer_sums(halves: tuple[pl.DataFrame, pl.DataFrame]) -> None:
+    cold = GossipCompleter(2, penalty=2.0, warm_start=True, random_state=0).fit(halves[0])
+    first = cold.n_iter_
+    again = cold.fit(halves[0])
+    assert again.n_iter_ < first
+    few = halves[0].filter(pl.col("product") < 9)
+    with pytest.raises(DataError, match="a warm start needs the items and the rank"):
+        again.fit(few)
+
+
+def test_saved_and_loaded_it_says_the_same(
+    halves: tuple[pl.DataFrame, pl.DataFrame], fitted: GossipCompleter, tmp_path: Any
+) -> None:
+    fitted.save(tmp_path / "model")
+    loaded = GossipCompleter.load(tmp_path / "model")
+    asked = halves[1]["customer"], halves[1]["product"]
+    assert (loaded.predict(*asked)["rating"] == fitted.predict(*asked)["rating"]).all()
+    with pytest.raises(GrassvineError, match="overwrite"):
+        fitted.save(tmp_path / "model")
+
+
+def test_scikit_learn_searches_and_validates(halves: tuple[pl.DataFrame, pl.DataFrame]) -> None:
+    train = halves[0]
+    pairs, stars = train.select("customer", "product").to_pandas(), train["stars"].to_numpy()
+    estimator = GossipCompleter(2, penalty=2.0, on_unknown="fallback", random_state=0)
+    scores = cross_val_score(estimator, pairs, stars, cv=KFold(3, shuffle=True, random_state=1))
+    assert (scores > 0.5).all()
+    search = GridSearchCV(
+        estimator, {"rank": [1, 2]}, cv=KFold(2, shuffle=True, random_state=2)
+    ).fit(pairs, stars)
+    assert search.best_params_ == {"rank": 2}
+    assert "GossipCompleter" in estimator._repr_html_()
+
+
+def test_the_agents_choose_the_rank(halves: tuple[pl.DataFrame, pl.DataFrame]) -> None:
+    for method in ("exact", "exact-subspace"):
+        found = GossipCompleter("auto", method=method, agents=2, random_state=0).fit(halves[0])
+        assert 2 <= found.rank_ <= 8
+        assert found.errors(halves[1])["rmse"] < 0.8 * error_of_means(halves)
+
+
+def test_progress_is_shown_by_callbacks(
+    halves: tuple[pl.DataFrame, pl.DataFrame], capsys: pytest.CaptureFixture[str]
+) -> None:
+    estimator = GossipCompleter(2, penalty=2.0, random_state=0).set_callbacks(ProgressBar())
+    estimator.fit(halves[0])
+    assert "GossipCompleter" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"rank": 0}, PlanError, "rank is 0, but the table has 30 items; choose a number from 1"),
+        ({"rank": 31}, PlanError, "rank is 31, but the table has 30 items"),
+        ({"rank": 2.0}, PlanError, "rank must be a whole number"),
+        ({"method": "exakt"}, PlanError, "unknown method 'exakt'; did you mean 'exact'"),
+        ({"agents": 0}, DataError, "agents is 0"),
+        ({"agents": 500}, DataError, "500"),
+        ({"agents": "shopp"}, DataError, "did you mean 'shop'"),
+        ({"network": "rong"}, PlanError, "unknown network 'rong'; did you mean 'ring'"),
+        ({"network": gv.ring(4)}, NetworkError, "the network has 4 agents and the data 1"),
+        ({"engine": "ra"}, PlanError, "unknown engine 'ra'"),
+        ({"penalty": -1.0}, PlanError, "mu is -1"),
+        ({"method": "gossip"}, PlanError, "'gossip' needs two agents or more"),
+        ({"method": "gossip", "agents": 2, "rank": "auto"}, PlanError, "cannot choose the rank"),
+        ({"duplicates": "x"}, DataError, "duplicates"),
+        ({"user": "who"}, DataError, "there is no column 'who' for the users"),
+        ({"random_state": -1}, PlanError, "random_state is -1"),
+    ],
+)
+def test_wrong_options_are_said_at_fit(
+    options: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        GossipCompleter(**options).fit(table())
+
+
+def test_before_a_fit_nothing_is_known() -> None:
+    with pytest.raises(NotFittedError):
+        GossipCompleter().predict(["a"], [1])
+
+
+def test_the_table_is_never_changed(halves: tuple[pl.DataFrame, pl.DataFrame]) -> None:
+    frame = halves[0].to_pandas()
+    before = frame.copy(deep=True)
+    GossipCompleter(2, penalty=2.0, random_state=0).fit(frame)
+    pd.testing.assert_frame_equal(frame, before)
