@@ -163,6 +163,13 @@ class RatingsEstimator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         estimator.backend_ = "polars"
         return estimator
 
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that ids may be text, and that ratings may stand in the table."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.target_tags.required = False
+        return tags
+
     def _triples(self, X: Any, y: Any) -> "tuple[pl.Series, pl.Series, Array]":  # noqa: N803
         check_is_fitted(self, "model_")
         table = as_table(X, y, self._columns(), self._rules())
