@@ -50,7 +50,7 @@ def components() -> Table:
     problems = [gv.PCAProblem(part) for part in np.array_split(samples, N_AGENTS)]
     methods: dict[str, Method] = {
         "DeEPCA": DeEPCA(),
-        "tree sums": gv.Exact(tolerance=1e-13),
+        "tree sums": gv.Exact(),
         "tracked L-BFGS": Tracked(),
     }
     rows = [
