@@ -1,1 +1,7 @@
 """Estimators in the manner of scikit-learn: the only room that knows it."""
+
+from grassvine.estimators.alt_min import AltMinRegressor
+from grassvine.estimators.multitask import GossipMultitaskRegressor
+from grassvine.estimators.pca import GossipPCA
+
+__all__ = ["AltMinRegressor", "GossipMultitaskRegressor", "GossipPCA"]
