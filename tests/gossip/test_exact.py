@@ -198,3 +198,10 @@ def test_what_it_cannot_do_is_said() -> None:
 def test_a_plan_with_it_goes_through_toml() -> None:
     plan = gv.Plan(N_ITEMS, 3, gv.ring(5), gv.Exact(1e-6, by_rank=False, max_sums=50))
     assert gv.Plan.from_toml(plan.to_toml()) == plan
+
+
+def test_a_basis_of_all_directions_ends_at_once() -> None:
+    problem = gv.MultitaskProblem(tasks(), ridge=0.5)
+    plan = gv.Plan(N_ITEMS, N_ITEMS, gv.path(1), gv.Exact())
+    result = gv.run(plan, [problem])
+    assert result.stopped_because == "the gradient is zero but for rounding"

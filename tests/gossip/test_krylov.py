@@ -97,3 +97,12 @@ def test_samples_of_lower_rank_than_asked_for_are_explained_whole() -> None:
     np.testing.assert_allclose(basis.T @ basis, np.eye(4), atol=1e-14)
     nothing = find(np.zeros((5, 6)), 2)[0]
     assert nothing.standing.cost == 0.0
+
+
+def test_components_of_uneven_features_are_found() -> None:
+    """Variances from 1 to 1e-8, as raw features have them."""
+    samples = sorted_samples(200, np.logspace(0, -4, 20))
+    ending, n_sums = find(samples, 10)
+    # Rounding of the largest variance over the gap behind the tenth: about 1e-16/1e-5.
+    assert GRASSMANN.distance(ending.standing.basis, leading(samples, 10)) < 1e-9
+    assert n_sums < 20

@@ -32,6 +32,8 @@ LONGEST = 0.8  # radians: the largest principal angle of a step
 MOST_HALVINGS = 30
 # Costs are sums of many squares: they are known to about this share of themselves.
 ROUNDING = 1e-10
+# A gradient is what projection leaves of the slope: below this share of it, it is rounding.
+NO_SLOPE = 1e-14
 
 _GRASSMANN = Grassmann()
 
@@ -142,6 +144,9 @@ def descend_together(
     slow = 0
     for iteration in range(rules.max_iterations):
         gradient = point.gradient
+        if float(np.linalg.norm(gradient)) <= NO_SLOPE * float(np.linalg.norm(point.slope)):
+            reason = "the gradient is zero but for rounding"
+            return Descent(point, iteration, reason, settled=True)
         yield from divider.prepare(point, iteration)
         scaled = _GRASSMANN.project(point.basis, divider.divide(point, gradient))
         product = float(np.sum(scaled * gradient))
