@@ -133,8 +133,8 @@ def plot(rows: Sequence[dict[str, Any]], path: Path) -> None:
             if cells:
                 x, y = np.array(cells).T
                 curves.append(Curve(label, x, y, place, place))
-        strict = "" if condition <= 10.0 else ", error below 1e-3/κ"
-        title = f"condition κ = {condition:g}{strict}"
+        strict = "" if condition <= 10.0 else ", strict"
+        title = f"condition {condition:.0e}{strict}" if strict else f"condition {condition:g}"
         panels.append(
             Panel(
                 title,

@@ -1,6 +1,5 @@
 """What all estimators of ratings do alike once they have learned the items."""
 
-import os
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -18,10 +17,10 @@ from grassvine.estimators.rating_tables import (
     backend_of,
     like,
 )
+from grassvine.estimators.saved import Saved
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError
-from grassvine.models import Card, RatingsModel
-from grassvine.models.files import load, save
+from grassvine.models import RatingsModel
 from grassvine.models.rating_parts import ItemPart
 from grassvine.models.unknown import OnUnknown
 
@@ -29,12 +28,14 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-class RatingsEstimator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class RatingsEstimator(Saved, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Learns from ratings, predicts and recommends.
 
     A subclass learns the items in ``_learn`` and has the options that name columns and say what to
     do with bad rows.
     """
+
+    _model_type = RatingsModel
 
     user: str | None
     item: str | None
@@ -146,23 +147,6 @@ class RatingsEstimator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             "known": float(np.mean(found.known)),
         }
 
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the model as a folder; its private files hold the users and should stay."""
-        check_is_fitted(self, "model_")
-        save(self.model_, path, self._card(), overwrite=overwrite)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a saved model; the estimator can predict, recommend and take in users."""
-        model = load(path)
-        if not isinstance(model, RatingsModel):
-            raise DataError(f"{os.fspath(path)} holds no model of ratings; give one that does.")
-        estimator = cls()
-        estimator.model_ = model
-        estimator.rank_ = model.shared.rank
-        estimator.backend_ = "polars"
-        return estimator
-
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that ids may be text, and that ratings may stand in the table."""
         tags = super().__sklearn_tags__()
@@ -177,12 +161,11 @@ class RatingsEstimator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         users, items = table.users.at(numbers), table.items.at(table.ratings.items)
         return users, items, table.ratings.values
 
-    def _card(self) -> Card:
-        plain = {
-            name: value if isinstance(value, str | int | float | None) else str(value)
-            for name, value in self.get_params(deep=False).items()
-        }
-        return Card(type(self).__name__, plain, {}, getattr(self, "data_hash_", None))
+    def _take(self, model: RatingsModel, *, named: bool = False) -> None:
+        """Learn from a model what a fit would have learned, as far as it tells."""
+        self.model_ = model
+        self.rank_ = model.shared.rank
+        self.backend_ = "polars"
 
     def _frame(self, frame: "pl.DataFrame") -> Any:
         return like(frame, self.backend_)

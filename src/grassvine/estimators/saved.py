@@ -31,7 +31,7 @@ class Saved:
             Whether a saved model at this place, and only that, may be replaced.
         """
         check_is_fitted(self, "model_")
-        card = Card(parameters=self._told())
+        card = Card(parameters=self._told(), data_hash=getattr(self, "data_hash_", None))
         return files.save(self.model_, path, card, private=private, overwrite=overwrite)
 
     @classmethod
