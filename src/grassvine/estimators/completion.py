@@ -1,98 +1,28 @@
 """Ratings: complete a table that one or many hold, and recommend."""
 
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
-from grassvine.baselines import DLMaFit, rtrmc, spectral_start
-from grassvine.data import RatingTable
-from grassvine.engines import Engine, run
-from grassvine.estimators.callbacks import Watched, watched_fit
+from grassvine.engines import Engine
 from grassvine.estimators.formulations import (
     PAPER_PENALTY,
     Penalty,
     Task,
     scaled_rho,
     subspace,
-    subspace_part,
     validated_subspace,
     with_offsets,
 )
-from grassvine.estimators.learned import keep_run
-from grassvine.estimators.options import (
-    GOSSIP,
-    as_engine,
-    as_network,
-    as_seed,
-    gossip_by_name,
-    one_of,
-)
-from grassvine.estimators.rating_tables import parts_of
-from grassvine.estimators.recommender import RatingsEstimator
-from grassvine.foundations.arrays import Array
-from grassvine.foundations.errors import DataError, PlanError
-from grassvine.foundations.options import real_number, whole_number
-from grassvine.gossip import Plan
-from grassvine.models import CompletionPenalties, ItemPart
+from grassvine.estimators.options import GOSSIP, gossip_by_name, one_of
+from grassvine.estimators.together import Together, rank_of_items
+from grassvine.foundations.errors import PlanError
+from grassvine.foundations.options import real_number
 from grassvine.models.unknown import OnUnknown
 from grassvine.network import Network
-from grassvine.problems import CompletionProblem
 
 METHODS = ("exact", "exact-subspace", *GOSSIP)
 
 
-class _Together(Watched, RatingsEstimator):
-    """An estimator whose ratings lie with several agents."""
-
-    agents: int | str
-    network: str | Network
-    engine: str | Engine
-    random_state: Any
-    warm_start: bool
-
-    def _task(self, parts: Any, n_agents: int) -> Task:
-        raise NotImplementedError
-
-    @watched_fit
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from ratings; see :meth:`RatingsEstimator.fit`."""
-        return super().fit(X, y)
-
-    def _agent_column(self) -> str | None:
-        return self.agents if isinstance(self.agents, str) else None
-
-    def _learn(self, table: RatingTable) -> ItemPart:
-        parts = parts_of(table, self.agents)
-        task = self._task(parts, len(parts))
-        plan = Plan(
-            n_items=len(table.items),
-            rank=task.rank,
-            network=as_network(self.network, len(parts)),
-            method=task.method,
-            seed=as_seed(self.random_state),
-            first=self._earlier(table, task.rank),
-        )
-        engine = as_engine(self.engine)
-        result = run(plan, task.problems, engine=engine, observers=self._slot_observers())
-        self._slots_done()
-        keep_run(self, result)
-        self.n_agents_ = len(parts)
-        return task.read(result, table)
-
-    def _earlier(self, table: RatingTable, rank: int) -> Array | None:
-        """Return the subspace of an earlier fit, where a warm start is wished and possible."""
-        if not self.warm_start or not hasattr(self, "model_"):
-            return None
-        before: Array = self.subspace_
-        if before.shape != (len(table.items), rank) or not self.model_.shared.items.series.equals(
-            table.items.series
-        ):
-            raise DataError(
-                "a warm start needs the items and the rank of the earlier fit; "
-                "set warm_start=False, or give ratings of the same items."
-            )
-        return before
-
-
-class GossipCompleter(_Together):
+class GossipCompleter(Together):
     """Learn from ratings that one or many hold, predict and recommend.
 
     With the default method what N agents learn is what one would learn from all ratings, and
@@ -193,7 +123,7 @@ class GossipCompleter(_Together):
 
     def _task(self, parts: Any, n_agents: int) -> Task:
         name = one_of("method", self.method, METHODS)
-        rank = None if self.rank == "auto" else _rank(self.rank, parts[0].n_items)
+        rank = None if self.rank == "auto" else rank_of_items(self.rank, parts[0].n_items)
         if name == "exact":
             return with_offsets(parts, rank, self.penalty)
         if name == "exact-subspace" and self.penalty == "auto":
@@ -210,114 +140,3 @@ class GossipCompleter(_Together):
         rho = scaled_rho(parts) if self.rho == "auto" else self.rho
         method = gossip_by_name(name, rho, self.updates, n_agents)
         return subspace(parts, rank, penalty, method)
-
-
-class DLMaFitCompleter(_Together):
-    """D-LMaFit (Lin and Ling), the paper's rival, with the surface of :class:`GossipCompleter`.
-
-    Parameters
-    ----------
-    rank : int
-        How many numbers describe an item.
-    iterations : int
-        How long to run; every agent hears all its neighbours at each.
-    most_omega : float
-        How far the extrapolation may grow; 1 keeps it at 1.
-
-    The others are those of :class:`GossipCompleter`.
-    """
-
-    def __init__(
-        self,
-        rank: int = 10,
-        *,
-        iterations: int = 400,
-        most_omega: float = 12.0,
-        agents: int | str = 2,
-        network: str | Network = "ring",
-        user: str | None = None,
-        item: str | None = None,
-        rating: str | None = None,
-        duplicates: str = "error",
-        missing: str = "error",
-        scale: tuple[float, float] | None = None,
-        on_unknown: OnUnknown = "raise",
-        engine: str | Engine = "local",
-        warm_start: bool = False,
-        random_state: Any = None,
-    ):
-        self.rank = rank
-        self.iterations = iterations
-        self.most_omega = most_omega
-        self.agents = agents
-        self.network = network
-        self.user = user
-        self.item = item
-        self.rating = rating
-        self.duplicates = duplicates
-        self.missing = missing
-        self.scale = scale
-        self.on_unknown = on_unknown
-        self.engine = engine
-        self.warm_start = warm_start
-        self.random_state = random_state
-
-    def _task(self, parts: Any, n_agents: int) -> Task:
-        rank = _rank(self.rank, parts[0].n_items)
-        return subspace(parts, rank, 0.0, DLMaFit(self.iterations, self.most_omega))
-
-
-class RTRMCCompleter(RatingsEstimator):
-    """RTRMC (Boumal and Absil): all ratings in one place, a trust region on the manifold.
-
-    Parameters
-    ----------
-    rank : int
-        How many numbers describe an item.
-    penalty : float
-        λ of the paper's formulation.
-
-    The others are those of :class:`GossipCompleter`.
-    """
-
-    def __init__(
-        self,
-        rank: int = 10,
-        *,
-        penalty: float = PAPER_PENALTY,
-        user: str | None = None,
-        item: str | None = None,
-        rating: str | None = None,
-        duplicates: str = "error",
-        missing: str = "error",
-        scale: tuple[float, float] | None = None,
-        on_unknown: OnUnknown = "raise",
-        random_state: Any = None,
-    ):
-        self.rank = rank
-        self.penalty = penalty
-        self.user = user
-        self.item = item
-        self.rating = rating
-        self.duplicates = duplicates
-        self.missing = missing
-        self.scale = scale
-        self.on_unknown = on_unknown
-        self.random_state = random_state
-
-    def _learn(self, table: RatingTable) -> ItemPart:
-        rank = _rank(self.rank, len(table.items))
-        penalty = real_number("penalty", self.penalty, least=0.0, below=1.0)
-        centre = float(table.ratings.values.mean())
-        problem = CompletionProblem(table.ratings.shifted(-centre), unobserved=penalty)
-        start = spectral_start(problem.ratings, rank, seed=as_seed(self.random_state))
-        result = rtrmc(problem, start)
-        self.subspace_ = result.basis
-        self.n_iter_ = len(result.iterations)
-        self.stopped_because_ = result.stopped_because
-        return subspace_part(table, result.basis, centre, CompletionPenalties(penalty))
-
-
-def _rank(rank: object, n_items: int) -> int:
-    why = f"the table has {n_items} items"
-    return whole_number("rank", rank, least=1, most=n_items, why=why)
