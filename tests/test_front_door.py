@@ -46,6 +46,7 @@ def test_nothing_is_loaded_that_could_run_code() -> None:
 def test_the_python_in_the_readme_runs(tmp_path: Path) -> None:
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
     assert blocks
+    (tmp_path / "ratings.csv").write_text(ratings_of_shops())
     for block in blocks:
         done = subprocess.run(
             [sys.executable, "-W", "error", "-c", block],
@@ -55,3 +56,14 @@ def test_the_python_in_the_readme_runs(tmp_path: Path) -> None:
             check=False,
         )
         assert done.returncode == 0, done.stderr
+
+
+def ratings_of_shops() -> str:
+    """A table as the README supposes it: half of all pairs of 60 people and 20 films."""
+    rows = [
+        f"person {user},film {item},{1 + (user * item) % 5},{('north', 'south')[user % 2]}"
+        for user in range(60)
+        for item in range(20)
+        if (user + item) % 2
+    ]
+    return "\n".join(["user,item,rating,shop", *rows])

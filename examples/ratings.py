@@ -1,0 +1,67 @@
+"""
+Ratings that three shops hold
+=============================
+
+Three shops have each a table of ratings. None wants to give its table away, and none has enough
+ratings to recommend well. They learn together what the films are like; the tables stay.
+"""
+
+# %%
+# The table: a row a rating. In the script all shops' rows lie in one data frame, whose column
+# ``shop`` says who holds them. The ids are any text or numbers.
+import numpy as np
+import pandas as pd
+
+from grassvine.estimators import GossipCompleter
+
+rng = np.random.default_rng(0)
+films = [f"{genre} {number}" for genre in ("comedy", "crime", "romance") for number in range(1, 13)]
+people = [f"person {number}" for number in range(1, 271)]
+quality = rng.normal(0, 0.4, len(films))
+likes = rng.normal(0, 0.9, (len(people), 3))[:, np.repeat([0, 1, 2], 12)]
+person, film = np.nonzero(rng.random(likes.shape) < 0.3)
+stars = 3 + quality[film] + likes[person, film] + rng.normal(0, 0.4, len(film))
+ratings = pd.DataFrame(
+    {
+        "user": np.array(people)[person],
+        "item": np.array(films)[film],
+        "rating": np.clip(np.round(2 * stars) / 2, 1, 5),
+        "shop": np.array(["north", "south", "west"])[person % 3],
+    }
+)
+test = ratings.sample(frac=0.2, random_state=0)
+train = ratings.drop(test.index)
+print(train.head(3).to_string(index=False))
+
+# %%
+# One line learns; the shops are the agents. The rank says how many numbers describe a film.
+together = GossipCompleter(rank=3, agents="shop", random_state=0).fit(train)
+print(f"{together.n_agents_} shops, {together.n_users_} people, {together.n_ratings_} ratings")
+print(f"all shops together: {together.errors(test)['rmse']:.2f} (RMSE in stars)")
+
+means = test["item"].map(train.groupby("item")["rating"].mean())
+print(f"mean of each film:  {np.sqrt(np.mean((test['rating'] - means) ** 2)):.2f}")
+for shop, own in train.groupby("shop"):
+    alone = GossipCompleter(rank=3, random_state=0).fit(own)
+    found = alone.errors(test[test["shop"] == shop])["rmse"]
+    print(f"{shop:>5} for itself:   {found:.2f}")
+
+# %%
+# What should somebody watch next? Films that they have rated are left out.
+print(together.recommend(["person 1"], k=3).to_string(index=False))
+
+# %%
+# Somebody new rates three films. Nothing is learned anew: what the films are like is known.
+new = pd.DataFrame(
+    {"user": "Mia", "item": ["crime 1", "crime 2", "comedy 3"], "rating": [4.5, 4, 2]}
+)
+mia = together.fold_in(new)
+print(mia.recommend(["Mia"], k=3).to_pandas().to_string(index=False))
+
+# %%
+# A model is a folder with no code in it. Films and people are described in different files: the
+# first may travel, the second should stay.
+together.save("films.model", overwrite=True)
+again = GossipCompleter.load("films.model")
+same = again.recommend(["person 1"], k=3)["item"].to_list()
+print("the same films from the saved model:", ", ".join(same))
