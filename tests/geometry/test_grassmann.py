@@ -3,6 +3,7 @@ import warnings
 import numpy as np
 import pymanopt.manifolds
 import pytest
+import scipy.linalg
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,6 +51,25 @@ def test_a_distance_is_right_where_all_angles_coincide() -> None:
     point = np.eye(10)[:, :3]
     other = np.cos(0.4) * point + np.sin(0.4) * np.eye(10)[:, 3:6]
     assert GRASSMANN.distance(point, other) == pytest.approx(0.4 * np.sqrt(3), rel=1e-14)
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e-4, 1.0])
+@pytest.mark.parametrize(("n_items", "rank"), [(3, 2), (40, 1), (300, 6)])
+def test_principal_angles_are_those_of_scipy(n_items: int, rank: int, scale: float) -> None:
+    point, tangent = somewhere(n_items, rank)
+    other = GRASSMANN.exp(point, scale * tangent) @ turn(rank)
+    angles = GRASSMANN.principal_angles(point, other)
+    # Both are right to some roundings of numbers of about 1.
+    np.testing.assert_allclose(angles, scipy.linalg.subspace_angles(point, other), atol=1e-14)
+    assert np.linalg.norm(angles) == pytest.approx(GRASSMANN.distance(point, other), rel=1e-12)
+
+
+def test_principal_angles_of_all_sizes_are_right_together() -> None:
+    wanted = np.array([np.pi / 2, 1.5, 0.3, 1e-5, 1e-10, 0.0])
+    point, across = np.eye(12)[:, :6], np.eye(12)[:, 6:]
+    other = (point * np.cos(wanted) + across * np.sin(wanted)) @ turn(6)
+    angles = GRASSMANN.principal_angles(point, other)
+    np.testing.assert_allclose(angles, wanted, atol=1e-14)  # some roundings of numbers of about 1
 
 
 @pytest.mark.parametrize("gap", [1e-15, 1e-10, 1e-6, 1e-3])

@@ -16,6 +16,7 @@ from grassvine.network.mixing import (
     metropolis_matrix,
     plain_mixing,
     second_eigenvalue,
+    spectral_gap,
 )
 
 NETWORKS = {
@@ -80,6 +81,11 @@ def test_known_values() -> None:
     assert second_eigenvalue(gv.ring(6)) == pytest.approx(2 / 3, abs=1e-15)
     assert second_eigenvalue(gv.complete(5)) == pytest.approx(0.0, abs=1e-15)
     assert second_eigenvalue(gv.Network(1, ())) == 0.0
+    assert spectral_gap(gv.ring(6)) == pytest.approx(1 / 3, abs=1e-15)
+    assert spectral_gap(gv.Network(1, ())) == 1.0
+    # A path of two has the weights 1/2: one round is the average.
+    assert spectral_gap(gv.path(2)) == pytest.approx(1.0, abs=1e-15)
+    assert spectral_gap(gv.path(30)) < spectral_gap(gv.ring(30)) < spectral_gap(gv.exponential(30))
     # FastMix rounds to 0.003 that a prototype of the method counted.
     networks = gv.path(20), gv.ring(20), gv.grid(20), gv.exponential(20)
     assert [fast_mixing(network, 0.003).n_rounds for network in networks] == [62, 31, 19, 7]

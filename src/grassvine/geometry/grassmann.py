@@ -78,6 +78,11 @@ class Grassmann:
         """Return ‖Log_U(V)‖, the root of the sum of the squared principal angles."""
         return float(np.linalg.norm(self.log(point, other)))
 
+    def principal_angles(self, point: Array, other: Array) -> Array:
+        """Return the singular values of Log_U(V), largest first, in radians."""
+        angles = np.linalg.svd(self.log(point, other), compute_uv=False)
+        return np.asarray(angles, dtype=np.float64)
+
     def transport(self, target: Array, tangent: Array) -> Array:
         """Carry a tangent vector to ``target`` by projection."""
         return self.project(target, tangent)

@@ -63,6 +63,11 @@ def second_eigenvalue(network: Network) -> float:
     return float(np.abs(others).max(initial=0.0))
 
 
+def spectral_gap(network: Network) -> float:
+    """Return 1 − σ: the share of what differs that a round of W takes away at least."""
+    return 1.0 - second_eigenvalue(network)
+
+
 def plain_mixing(network: Network) -> Mixing:
     """Return one round of W itself."""
     return Mixing(metropolis_matrix(network), eta=0.0, n_rounds=1)

@@ -65,12 +65,13 @@ def draw(panels: Sequence[Panel | BarPanel]) -> Drawing:
     with style.context(["default", SETTINGS]):
         figure = _compose(panels)
         return Drawing(
-            png=_render(figure, format="png", dpi=200, metadata={"Software": None}),
-            svg=_render(figure, format="svg", metadata={"Date": None, "Creator": None}),
+            png=render(figure, format="png", dpi=200, metadata={"Software": None}),
+            svg=render(figure, format="svg", metadata={"Date": None, "Creator": None}),
         )
 
 
-def _render(figure: Any, **options: Any) -> bytes:
+def render(figure: Any, **options: Any) -> bytes:
+    """Return the bytes of a figure as Matplotlib writes them."""
     buffer = io.BytesIO()
     figure.savefig(buffer, **options)
     return buffer.getvalue()
@@ -79,12 +80,14 @@ def _render(figure: Any, **options: Any) -> bytes:
 # How things look: the same words for the things themselves and for their signs in the legend.
 
 
-def _line_look(style: int) -> dict[str, Any]:
+def line_look(style: int) -> dict[str, Any]:
+    """Return how the line of a style looks."""
     colour, dash = COLOURS[style % len(COLOURS)], DASHES[style % len(DASHES)]
     return {"color": colour, "linestyle": dash, "linewidth": 1.5}
 
 
-def _marker_look(style: int, marker: int) -> dict[str, Any]:
+def marker_look(style: int, marker: int) -> dict[str, Any]:
+    """Return how a marker on a line of a style looks."""
     return {
         "marker": MARKERS[marker % len(MARKERS)],
         "markersize": 5.5,
@@ -101,7 +104,8 @@ def _bar_look(group: int) -> dict[str, Any]:
     return {"facecolor": tint, "edgecolor": colour, "hatch": HATCHES[group % len(HATCHES)]}
 
 
-def _level_look(level: int) -> dict[str, Any]:
+def level_look(level: int) -> dict[str, Any]:
+    """Return how a horizontal line looks."""
     dash = LEVEL_DASHES[level % len(LEVEL_DASHES)]
     return {"color": "#444444", "linestyle": dash, "linewidth": 1.1}
 
@@ -125,9 +129,9 @@ def _sign(entry: _Entry) -> Any:
     lines = load_extra("matplotlib.lines", "a figure", "plots")
     _, kind, style, marker = entry
     if kind == "curve":
-        return lines.Line2D([], [], **_line_look(style), **_marker_look(style, marker))
+        return lines.Line2D([], [], **line_look(style), **marker_look(style, marker))
     if kind == "level":
-        return lines.Line2D([], [], **_level_look(style))
+        return lines.Line2D([], [], **level_look(style))
     return load_extra("matplotlib.patches", "a figure", "plots").Patch(**_bar_look(style))
 
 
@@ -232,7 +236,7 @@ def _no_data(axes: Any) -> None:
 def _draw_levels(axes: Any, heights: Array) -> None:
     for place, height in enumerate(heights):
         if np.isfinite(height):
-            axes.axhline(height, **_level_look(place))
+            axes.axhline(height, **level_look(place))
 
 
 def _with_gaps(values: Array, log: bool) -> Array:
@@ -270,13 +274,13 @@ def _draw_curves(axes: Any, panel: Panel) -> None:
 def _draw_curve(axes: Any, curve: Curve, x: Array, y: Array, shift: float) -> None:
     """Draw the line, dots where gaps leave single points, and a few markers of its own places."""
     kept = thin(y)
-    axes.plot(x[kept], y[kept], **_line_look(curve.style))
+    axes.plot(x[kept], y[kept], **line_look(curve.style))
     known = np.concatenate([[False], np.isfinite(y[kept]), [False]])
     alone = kept[known[1:-1] & ~known[:-2] & ~known[2:]]
-    axes.plot(x[alone], y[alone], ".", markersize=2.5, color=_line_look(curve.style)["color"])
+    axes.plot(x[alone], y[alone], ".", markersize=2.5, color=line_look(curve.style)["color"])
     finite = np.flatnonzero(np.isfinite(y))
     marked = finite[np.unique(((np.arange(MARKS) + shift) / MARKS * len(finite)).astype(int))]
-    look = _marker_look(curve.style, curve.marker)
+    look = marker_look(curve.style, curve.marker)
     axes.plot(x[marked], y[marked], linestyle="none", zorder=3, **look)
 
 

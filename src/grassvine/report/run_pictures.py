@@ -1,0 +1,55 @@
+"""The pictures of a run: cost, agreement, network, angles."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from grassvine.foundations.arrays import Array
+from grassvine.foundations.extras import load_extra
+from grassvine.foundations.files import make_folder, write_whole
+from grassvine.gossip.history import History
+from grassvine.network.graph import Network
+from grassvine.report.displays import (
+    AgreementDisplay,
+    AnglesDisplay,
+    ConvergenceDisplay,
+    NetworkDisplay,
+)
+from grassvine.report.displays.canvas import SHAPE
+from grassvine.report.figure import SETTINGS, render
+
+
+def run_pictures(history: History, network: Network, bases: Sequence[Array]) -> Mapping[str, bytes]:
+    """Draw a run as PNG pictures, by name; the same run gives the same bytes.
+
+    One agent alone has nobody to agree with: there is no picture of agreement.
+    """
+    draw: dict[str, Callable[[Any], Any]] = {
+        "cost": lambda ax: ConvergenceDisplay.from_history(history, ax=ax),
+        "agreement": lambda ax: AgreementDisplay.from_history(history, ax=ax),
+        "network": lambda ax: NetworkDisplay.from_network(network, ax=ax),
+        "angles": lambda ax: AnglesDisplay.from_bases(bases, ax=ax),
+    }
+    if network.n_agents == 1:
+        del draw["agreement"]
+    return {name: _picture(onto) for name, onto in draw.items()}
+
+
+def write_run_pictures(
+    folder: str | os.PathLike[str], history: History, network: Network, bases: Sequence[Array]
+) -> tuple[Path, ...]:
+    """Write the pictures of a run to a folder; none is written unless all can be drawn."""
+    pictures = run_pictures(history, network, bases)
+    place = make_folder(folder)
+    return tuple(write_whole(place / f"{name}.png", data) for name, data in pictures.items())
+
+
+def _picture(draw: Callable[[Any], Any]) -> bytes:
+    style = load_extra("matplotlib.style", "a picture", "plots")
+    figures = load_extra("matplotlib.figure", "a picture", "plots")
+    # As in figure.draw: the user's settings are put aside, and put back afterwards.
+    with style.context(["default", SETTINGS]):
+        figure = figures.Figure(figsize=SHAPE, layout="constrained")
+        draw(figure.add_subplot())
+        return render(figure, format="png", dpi=150, metadata={"Software": None})
