@@ -57,7 +57,7 @@ class RatingsEstimator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : data frame, SciPy matrix, array, or list of data frames
+        X : data frame, SciPy matrix, array, list of data frames, or RatingTable
             A frame (pandas, polars, pyarrow) with a row a rating. Or a matrix with a row a user and
             a column an item; NaN is unknown in a dense one. Or, with ``y``, a user and an item a
             row. A list has one frame an agent, whose users it owns.
