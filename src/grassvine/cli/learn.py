@@ -51,7 +51,7 @@ def tell(report: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print_object(report)
     else:
-        print_rows(report)
+        print_rows({name.replace("_", " "): value for name, value in report.items()})
 
 
 def _unseen(report: dict[str, Any]) -> str:

@@ -34,11 +34,12 @@ def print_rows(rows: Mapping[str, Any]) -> None:
     """Print names and values for the eye; those without a value are left out."""
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(show_header=False, box=None)
     for name, value in rows.items():
-        if value is not None:
-            table.add_row(name.replace("_", " "), _shown(value))
+        if value is not None:  # as Text: brackets in a value are no markup
+            table.add_row(Text(name), Text(_shown(value), overflow="fold"))
     Console().print(table)
 
 
