@@ -6,6 +6,7 @@ import grassvine as gv
 from grassvine.baselines import rtrmc
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import MessageError, PlanError
+from grassvine.foundations.seeds import stream
 from grassvine.gossip import Message, StepReport
 from grassvine.gossip.conjugate import Descending, Descent, Rules, descend_together
 from grassvine.gossip.dividers import ItemShares, Plain
@@ -198,3 +199,33 @@ def test_what_it_cannot_do_is_said() -> None:
 def test_a_plan_with_it_goes_through_toml() -> None:
     plan = gv.Plan(N_ITEMS, 3, gv.ring(5), gv.Exact(1e-6, by_rank=False, max_sums=50))
     assert gv.Plan.from_toml(plan.to_toml()) == plan
+
+
+def test_components_of_uneven_features_are_found_by_one_sum() -> None:
+    """Variances from 1 to 1e-8: descents would take thousands of sums."""
+    x = samples() * np.logspace(0, -4, N_ITEMS)
+    problems = [gv.PCAProblem(part) for part in gv.split_samples(x, 4)]
+    result = gv.run(gv.Plan(N_ITEMS, 10, gv.ring(4), gv.Exact()), problems)
+    leading = np.ascontiguousarray(np.linalg.svd(x)[2][:10].T)
+    # Rounding of the largest variance over the gap behind the tenth: about 1e-16/1e-5.
+    assert GRASSMANN.distance(result.mean, leading) < 1e-9
+    assert "sum of all" in result.stopped_because
+    assert result.history["update"].max() == 2
+
+
+def test_components_of_wide_samples_are_found_by_descent() -> None:
+    rng = stream(0, "data", "wide samples")
+    x = rng.standard_normal((12, 300)) * np.where(np.arange(300) < 2, 5.0, 0.1)
+    result = gv.run(
+        gv.Plan(300, 2, gv.path(2), gv.Exact()), list(map(gv.PCAProblem, (x[:6], x[6:])))
+    )
+    leading = np.ascontiguousarray(np.linalg.svd(x, full_matrices=False)[2][:2].T)
+    assert GRASSMANN.distance(result.mean, leading) < 1e-7  # the gradient fell to 1e-8
+    assert "gradient fell" in result.stopped_because
+
+
+def test_a_basis_of_all_directions_ends_at_once() -> None:
+    problem = gv.MultitaskProblem(tasks(), ridge=0.5)
+    plan = gv.Plan(N_ITEMS, N_ITEMS, gv.path(1), gv.Exact())
+    result = gv.run(plan, [problem])
+    assert result.stopped_because == "the gradient is zero but for rounding"

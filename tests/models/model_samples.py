@@ -1,6 +1,7 @@
 """Small models of every kind."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -71,6 +72,12 @@ def task_table(seed: int = 0) -> tuple[Array, Array, list[str]]:
     return np.vstack(given.features), np.concatenate(given.targets) + levels, names
 
 
+def uneven_tasks_model(seed: int) -> TasksModel:
+    """Some directions are stronger than others."""
+    shared = replace(feature_part(seed=seed), strengths=np.array([2.0, 1.0, 0.25]))
+    return TasksModel(shared).fold_in(*task_table(seed))
+
+
 def tasks_model(intercepts: bool = True, seed: int = 0) -> TasksModel:
     return TasksModel(feature_part(intercepts, seed)).fold_in(*task_table(seed))
 
@@ -94,5 +101,6 @@ MODELS: dict[str, Callable[[int], Model]] = {
     "ratings without users": lambda seed: RatingsModel(ratings_model(False, seed).shared),
     "tasks": lambda seed: tasks_model(True, seed),
     "tasks without intercepts": lambda seed: tasks_model(False, seed),
+    "tasks, uneven": uneven_tasks_model,
     "subspace": subspace_model,
 }

@@ -28,6 +28,21 @@ def test_a_task_is_the_ridge_regression_of_its_samples(intercepts: bool) -> None
         assert found.known.all()
 
 
+def test_weak_directions_are_penalised_more() -> None:
+    x, y, names = task_table()
+    strengths = np.array([2.0, 1.0, 0.25])
+    shared = replace(feature_part(), strengths=strengths)
+    model = TasksModel(shared).fold_in(x, y, names)
+    mine = np.array(names) == names[-1]
+    reduced = shared.standardised(x[mine]) @ shared.basis
+    rows = np.column_stack([reduced, np.ones(mine.sum())])
+    penalty = np.diag([*(shared.ridge / strengths**2), 0.0])
+    wanted = rows @ np.linalg.solve(rows.T @ rows + penalty, rows.T @ y[mine])
+    # The problem adds 1e-13 of a trace to its diagonal.
+    found = model.predict(x[mine], [names[-1]] * len(wanted)).targets
+    np.testing.assert_allclose(found, wanted, atol=1e-10)
+
+
 def test_order_of_samples_within_the_table_does_not_matter() -> None:
     x, y, names = task_table()
     order = np.argsort(np.cos(np.arange(len(y))))
@@ -106,6 +121,8 @@ def test_parts_must_fit_together() -> None:
     for change, message in (
         ({"features": ("x",) * N_ITEMS}, "two features are called 'x'"),
         ({"scales": np.zeros(N_ITEMS)}, "a scale is not positive"),
+        ({"strengths": np.zeros(RANK)}, "a strength is not positive"),
+        ({"strengths": np.ones(2)}, r"strengths have shape \(2,\)"),
         ({"means": np.zeros(3)}, r"means have shape \(3,\)"),
         ({"ridge": -1.0}, "ridge is -1"),
         ({"basis": 2.0 * shared.basis}, "not orthonormal"),

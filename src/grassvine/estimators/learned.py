@@ -1,8 +1,13 @@
-"""What every estimator tells of the run behind its fit."""
+"""What every estimator tells of its features and of the run behind its fit."""
 
+import warnings
 from typing import Any
 
+import numpy as np
+
 from grassvine.engines import Run
+from grassvine.engines.base import TIMETABLE_OVER
+from grassvine.foundations.errors import NotSettled
 
 
 def keep_run(estimator: Any, run: Run) -> None:
@@ -20,3 +25,29 @@ def keep_run(estimator: Any, run: Run) -> None:
     estimator.n_iter_ = int(run.history.final()["update"].max())
     estimator.messages_ = run.messages
     estimator.bytes_ = run.bytes
+
+
+def warn_unsettled(run: Run) -> None:
+    """Say so where a method that knows when it is done was not done in time."""
+    if run.stopped_because == TIMETABLE_OVER:
+        warnings.warn(
+            f"the fit did not settle in {run.n_slots} slots; what it found may still move. "
+            "Standardise the features, choose another rank, or more updates.",
+            NotSettled,
+            stacklevel=4,  # who called fit, through the decorator
+        )
+
+
+def feature_names(estimator: Any) -> tuple[str, ...]:
+    """Return the names of the features that were given, or x0, x1, …"""
+    given = getattr(estimator, "feature_names_in_", None)
+    if given is None:
+        return tuple(f"x{number}" for number in range(estimator.n_features_in_))
+    return tuple(given)
+
+
+def keep_features(estimator: Any, features: tuple[str, ...], *, named: bool) -> None:
+    """Write onto an estimator which features it knows, and their names if people gave them."""
+    estimator.n_features_in_ = len(features)
+    if named:
+        estimator.feature_names_in_ = np.array(features, dtype=object)

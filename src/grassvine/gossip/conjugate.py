@@ -32,6 +32,8 @@ LONGEST = 0.8  # radians: the largest principal angle of a step
 MOST_HALVINGS = 30
 # Costs are sums of many squares: they are known to about this share of themselves.
 ROUNDING = 1e-10
+# A gradient is what projection leaves of the slope: below this share of it, it is rounding.
+NO_SLOPE = 1e-14
 
 _GRASSMANN = Grassmann()
 
@@ -148,6 +150,9 @@ def descend_together(
         lengths.append(math.sqrt(max(product, 0.0)))
         if lengths[-1] <= rules.tolerance * lengths[0]:
             reason = f"the gradient fell to {rules.tolerance:g} of its first length"
+            return Descent(point, iteration, reason, settled=True)
+        if lengths[-1] <= NO_SLOPE * float(np.linalg.norm(point.slope)):
+            reason = "the gradient is zero but for rounding"
             return Descent(point, iteration, reason, settled=True)
         if rules.patience and slow >= rules.patience and rules.stuck(lengths):
             reason = f"the cost fell by less than {rules.slow:.0%} {slow} times running"

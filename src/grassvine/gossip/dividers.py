@@ -10,7 +10,7 @@ from grassvine.gossip.conjugate import Point
 from grassvine.gossip.sums import Part, add_up
 from grassvine.problems.completion import CompletionProblem
 
-# A direction of the Gram matrix without weights must not be divided by zero.
+# A direction without weights, or a feature without values, must not be divided by zero.
 FLOOR = 1e-14
 REFRESH = 15  # iterations
 
@@ -89,7 +89,7 @@ class Kronecker:
 
     def divide(self, point: Point, tangent: Array) -> Array:
         """Return M⁻¹ξ."""
-        return _by_gram(_solve(self.features, tangent), point.gram)
+        return _by_gram(_solve(_floored(self.features), tangent), point.gram)
 
 
 def _by_gram(tangent: Array, gram: Array) -> Array:

@@ -11,7 +11,14 @@ from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import PlanError
 from grassvine.foundations.options import real_number, whole_number
 from grassvine.geometry import Grassmann
-from grassvine.gossip.conjugate import Descending, Divider, Rules, descend_together
+from grassvine.gossip.conjugate import (
+    Descending,
+    Descent,
+    Divider,
+    Rules,
+    descend_together,
+    evaluate,
+)
 from grassvine.gossip.continuation import add_known, complete_by_rank
 from grassvine.gossip.dividers import ItemShares, Kronecker, Plain
 from grassvine.gossip.krylov import leading_directions
@@ -27,12 +34,17 @@ from grassvine.problems.pca import PCAProblem
 if TYPE_CHECKING:
     from grassvine.gossip.plan import Plan
 
+# Up to so many items a rank, the sum of all covariances is no more than the sums of a descent.
+MOST_ITEMS_A_RANK = 100
+
 
 @dataclass(frozen=True, slots=True)
 class Exact:
     """Batch optimisers over sums that go up and down a tree; nothing to tune.
 
     Tables and tasks: conjugate gradients. Principal components: a block Krylov space.
+
+    Principal components need no descent unless there are very many items.
 
     Parameters
     ----------
@@ -88,9 +100,29 @@ class Exact:
     def _descend(self, problem: TwiceDifferentiable, start: Array, seed: int) -> Descending:
         if self.by_rank and isinstance(problem, CompletionProblem):
             return (yield from complete_by_rank(problem, start.shape[1], seed, self.tolerance))
+        if (
+            isinstance(problem, PCAProblem)
+            and problem.n_items <= MOST_ITEMS_A_RANK * start.shape[1]
+        ):
+            return (yield from _leading(problem, start))
         divider = yield from _divider(problem)
         rules = Rules(self.tolerance, self.max_sums)
         return (yield from descend_together(problem, start, divider, rules))
+
+
+def _leading(problem: PCAProblem, start: Array) -> Descending:
+    """Add up C = XᵀX and take its leading eigenvectors.
+
+    No descent is needed, and none would be as near where variances differ by orders.
+    """
+    own = problem.samples.T @ problem.samples
+    lower = np.tril_indices(len(own))
+    (total,) = yield from add_up(Standing(start), own[lower])
+    whole = np.zeros_like(own)
+    whole[lower] = total
+    basis = np.ascontiguousarray(np.linalg.eigh(whole)[1][:, : -start.shape[1] - 1 : -1])
+    point = yield from evaluate(problem, basis, Standing(basis))
+    return Descent(point, 0, "the leading eigenvectors of the sum of all were found", settled=True)
 
 
 def always_whole(program: Program, start: Array) -> Program:

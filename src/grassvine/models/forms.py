@@ -159,6 +159,7 @@ class TasksForm:
             "basis": Tensor("F64", ("items", "rank")),
             "means": Tensor("F64", ("items",)),
             "scales": Tensor("F64", ("items",)),
+            "strengths": Tensor("F64", ("rank",)),
         },
         "items",
         ascending=False,

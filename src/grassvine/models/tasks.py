@@ -5,11 +5,15 @@ A task t with features x predicts
     b_t + zᵀUw_t,   z = (x − means) / scales
 
 with the basis U, means and scales shared, weights w_t and intercept b_t private. A task is solved
-from its samples by ridge regression within the subspace; the intercept is not penalised, so it is
-eliminated by centring the samples of each task.
+from its samples by ridge regression within the subspace, with the penalty
+
+    ½λ Σ_i (w_ti / s_i)²
+
+where the strengths s are shared too: 1, unless some directions are more common than others. The
+intercept is not penalised, so it is eliminated by centring the samples of each task.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,6 +43,8 @@ class FeaturePart:
         The penalty on the weights of a task.
     intercepts : bool
         Whether a task has an intercept of its own.
+    strengths : array, one a direction, optional
+        s, how readily tasks take up each direction; all 1 where left out.
     """
 
     features: tuple[str, ...]
@@ -47,6 +53,7 @@ class FeaturePart:
     scales: Array
     ridge: float = 0.0
     intercepts: bool = True
+    strengths: Array = field(default_factory=lambda: np.ones(0))
 
     def __post_init__(self) -> None:
         """Check that everything fits together."""
@@ -57,16 +64,24 @@ class FeaturePart:
         basis = as_basis(self.basis, n_items=len(features))
         object.__setattr__(self, "features", features)
         object.__setattr__(self, "basis", basis)
-        for name in ("means", "scales"):
+        if not np.size(self.strengths):
+            object.__setattr__(self, "strengths", np.ones(self.rank))
+        for name, count, each in (
+            ("means", len(features), "feature"),
+            ("scales", len(features), "feature"),
+            ("strengths", self.rank, "direction"),
+        ):
             vector = as_numbers(getattr(self, name), name=name, error=BasisError)
-            if vector.shape != (len(features),) or not np.isfinite(vector).all():
+            if vector.shape != (count,) or not np.isfinite(vector).all():
                 raise BasisError(
                     f"{name} have shape {vector.shape} or are not all finite; "
-                    f"give {len(features)} finite numbers, one a feature."
+                    f"give {count} finite numbers, one a {each}."
                 )
             object.__setattr__(self, name, vector)
         if not (self.scales > 0.0).all():
             raise BasisError("a scale is not positive; give 1 for a feature that does not vary.")
+        if not (self.strengths > 0.0).all():
+            raise BasisError("a strength is not positive; leave its direction out of the basis.")
         object.__setattr__(
             self, "ridge", real_number("ridge", self.ridge, least=0.0, error=BasisError)
         )
@@ -86,9 +101,11 @@ class FeaturePart:
     def solve(self, tasks: Tasks) -> tuple[Array, Array]:
         """Return weights (tasks×rank) and intercepts of tasks; zero for one without samples."""
         seen = Tasks(tuple(self.standardised(x) for x in tasks.features), tasks.targets)
+        problem = MultitaskProblem(centred(seen) if self.intercepts else seen, self.ridge)
+        # With w = s·v the penalty on v is a plain one.
+        weights = problem.weights(self.basis * self.strengths) * self.strengths
         if not self.intercepts:
-            return MultitaskProblem(seen, self.ridge).weights(self.basis), np.zeros(tasks.n_tasks)
-        weights = MultitaskProblem(centred(seen), self.ridge).weights(self.basis)
+            return weights, np.zeros(tasks.n_tasks)
         intercepts = [
             float(np.mean(y - x @ (self.basis @ w))) if len(y) else 0.0
             for x, y, w in zip(seen.features, seen.targets, weights, strict=True)
