@@ -130,7 +130,7 @@ def load_run(path: str | os.PathLike[str]) -> SavedRun:
             command=record["command"],
             request=kind(**record["options"]),
             report=dict(record["report"]),
-            network=from_edges(int(network["n_agents"]), edges),
+            network=from_edges(edges, int(network["n_agents"])),
             data_hash=str(record["hashes"]["data"]),
             result_hash=str(record["hashes"]["result"]),
             versions=dict(record["versions"]),
