@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from tests.samples import N_ITEMS, own_function, ratings, tasks
+from tests.samples import N_ITEMS, own_function, ratings, samples, tasks
 
 import grassvine as gv
 from grassvine.baselines import rtrmc

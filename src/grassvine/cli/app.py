@@ -4,6 +4,7 @@ import json
 import signal
 import sys
 import time
+import warnings
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +16,8 @@ from grassvine.cli.complete import complete
 from grassvine.cli.data import data_app
 from grassvine.cli.doctor import doctor
 from grassvine.cli.models import fold_in, inspect, predict, recommend
+from grassvine.cli.multitask import multitask
+from grassvine.cli.pca import pca
 from grassvine.cli.reproduce import reproduce
 from grassvine.cli.runs import plot, rerun
 from grassvine.foundations.errors import AgentError, GrassvineError, MissingExtra, OutputError
@@ -30,6 +33,8 @@ EPILOG = (
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, epilog=EPILOG)
 app.command()(complete)
+app.command()(multitask)
+app.command()(pca)
 app.command()(predict)
 app.command()(recommend)
 app.command("fold-in")(fold_in)
@@ -90,8 +95,13 @@ def demo(
         demo_table(comparison, seconds, picture)
 
 
+def _say_warning(message: Warning | str, *_: object, **__: object) -> None:
+    typer.echo(f"grassvine: {message}", err=True)
+
+
 def main() -> None:
     """Run the command; an error that we foresaw is a sentence, not a traceback."""
+    warnings.showwarning = _say_warning
     # A terminated command cleans up behind itself as an interrupted one does.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:

@@ -69,4 +69,3 @@ def agents_of(text: str) -> int | str:
         return int(text)
     except ValueError:
         return text
-

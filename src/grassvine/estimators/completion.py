@@ -51,7 +51,7 @@ class _Together(Watched, RatingsEstimator):
         raise NotImplementedError
 
     @watched_fit
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from ratings; see :meth:`RatingsEstimator.fit`."""
         return super().fit(X, y)
 

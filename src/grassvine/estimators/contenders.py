@@ -68,9 +68,9 @@ def _item_means(train: RatingTable, test: RatingTable, setting: Setting) -> Arra
 
 
 def _cmfrec(train: RatingTable, test: RatingTable, setting: Setting) -> Array:
-    """cmfrec's factors with biases, with its own defaults but for the rank."""
-    cmfrec = load_extra("cmfrec", "the method cmfrec", "bench")
-    sparse = load_extra("scipy.sparse", "the method cmfrec", "bench")
+    """Cmfrec's factors with biases, with its own defaults but for the rank."""
+    cmfrec = load_extra("cmfrec", "the method cmfrec", "compare")
+    sparse = load_extra("scipy.sparse", "the method cmfrec", "compare")
     ratings = train.ratings
     shape = (ratings.n_users, ratings.n_items)
     places = (ratings.users_of_values(), ratings.items)

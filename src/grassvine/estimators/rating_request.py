@@ -104,9 +104,7 @@ class CompletionRequest:
         return Outcome(estimator, report, table_hash(data), data.assumed)
 
 
-def held_out(
-    table: RatingTable, share: float, seed: int
-) -> tuple[RatingTable, RatingTable | None]:
+def held_out(table: RatingTable, share: float, seed: int) -> tuple[RatingTable, RatingTable | None]:
     """Divide a table into what is learned from and, for a share above 0, what is held out."""
     train, test = hold_out_ratings(table.ratings, share, seed=seed)
     if not test.n_values:

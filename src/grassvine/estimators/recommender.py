@@ -52,7 +52,7 @@ class RatingsEstimator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Return the column that names the owners, where there is one."""
         return None
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from ratings.
 
         Parameters
@@ -75,7 +75,7 @@ class RatingsEstimator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.backend_ = backend_of(X)
         return self
 
-    def partial_fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Take in ratings of new users, or more ratings of known ones; what is shared stays."""
         check_is_fitted(self, "model_")
         table = as_table(X, y, self._columns(), self._rules())
@@ -127,13 +127,13 @@ class RatingsEstimator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         table = as_table(ratings, None, self._columns(), self._rules())
         return self.model_.fold_in(table.users, table.items, table.ratings).model
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: N803
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return R² of the predictions, as scikit-learn's regressors do."""
         users, items, truth = self._triples(X, y)
         found = self.model_.predict(users, items, self.on_unknown)
         return float(r2_score(truth, found.ratings, sample_weight=sample_weight))
 
-    def errors(self, X: Any, y: Any = None) -> dict[str, float]:  # noqa: N803
+    def errors(self, X: Any, y: Any = None) -> dict[str, float]:
         """Return root mean square and mean absolute error over the pairs that are known."""
         users, items, truth = self._triples(X, y)
         found = self.model_.predict(users, items, "nan")
@@ -163,7 +163,7 @@ class RatingsEstimator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         estimator.backend_ = "polars"
         return estimator
 
-    def _triples(self, X: Any, y: Any) -> "tuple[pl.Series, pl.Series, Array]":  # noqa: N803
+    def _triples(self, X: Any, y: Any) -> "tuple[pl.Series, pl.Series, Array]":
         check_is_fitted(self, "model_")
         table = as_table(X, y, self._columns(), self._rules())
         numbers: NDArray[Any] = table.ratings.users_of_values()

@@ -20,8 +20,10 @@ from typing import Any
 
 import numpy as np
 
+from grassvine.estimators.pca_request import PCARequest
 from grassvine.estimators.rating_request import CompletionRequest
 from grassvine.estimators.request import Outcome, Request
+from grassvine.estimators.task_request import MultitaskRequest
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError, OutputError, unknown
 from grassvine.gossip import History
@@ -36,7 +38,11 @@ FILES = {RECORD, HISTORY, BASES}
 KEYS = {"format", "command", "options", "report", "network", "hashes", "versions"}
 VERSIONS = ("grassvine", "numpy", "numba", "polars", "scikit-learn", "scipy")
 
-REQUESTS: Mapping[str, type] = {"complete": CompletionRequest}
+REQUESTS: Mapping[str, type] = {
+    "complete": CompletionRequest,
+    "multitask": MultitaskRequest,
+    "pca": PCARequest,
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -203,8 +209,6 @@ def _bases(path: Path) -> tuple[Array, ...]:
 
     try:
         arrays = load(path.read_bytes())
-        return tuple(
-            np.ascontiguousarray(arrays[f"agent {agent}"]) for agent in range(len(arrays))
-        )
+        return tuple(np.ascontiguousarray(arrays[f"agent {agent}"]) for agent in range(len(arrays)))
     except (OSError, SafetensorError, KeyError) as cause:
         raise DataError(f"{path} holds no bases ({cause}); it is cut off or altered.") from None

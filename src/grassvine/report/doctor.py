@@ -17,7 +17,8 @@ LIBRARIES = ("grassvine", "numpy", "scipy", "numba", "polars", "scikit-learn", "
 EXTRAS = {
     "plots": ("matplotlib",),
     "data": ("pooch",),
-    "bench": ("pymanopt", "cmfrec"),
+    "compare": ("cmfrec",),
+    "bench": ("pymanopt",),
     "ray": ("ray",),
     "peers": ("cryptography", "grpc"),
 }
