@@ -100,8 +100,13 @@ def test_new_users_are_folded_in(
 ) -> None:
     before = {file.name: file.read_bytes() for file in model.iterdir()}
     out = model.with_name("more")
-    give(monkeypatch, "user,item,rating\n900,003,5\n900,004,1\n900,077,3\n")
-    done = grassvine("fold-in", model, "-", "-k", 2, "-o", out, "--json")
+    new = "user,item,rating\n900,003,5\n900,004,1\n900,077,3\n"
+    give(monkeypatch, new)
+    refused = grassvine("fold-in", model, "-", "-o", out)
+    assert refused.code == 3 and not out.exists()
+    assert "items that the model does not know (such as '077')" in refused.err
+    give(monkeypatch, new)
+    done = grassvine("fold-in", model, "-", "-k", 2, "-o", out, "--leave-out", "--json")
     rows = done.object["recommendations"]
     assert [(row["user"], row["rank"], row["known"]) for row in rows] == [
         (900, 1, True),

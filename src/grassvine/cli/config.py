@@ -56,6 +56,6 @@ def _check(path: Path, key: str, value: object, parameter: Any, context: typer.C
         wanted = "true or false" if parameter.is_flag else "text or a number"
         raise PlanError(f"{path}: {key} is {value!r}; give {wanted}.")
     try:
-        parameter.type_cast_value(context, value)
+        parameter.process_value(context, value)
     except typer.BadParameter as cause:
         raise PlanError(f"{path}: {key} is {value!r}: {cause.message}") from None

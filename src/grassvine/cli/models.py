@@ -68,6 +68,7 @@ def recommend(
     ] = None,
     k: Annotated[int, typer.Option("-k", "--k", help="How many items for each.")] = 10,
     seen: Annotated[bool, typer.Option("--seen", help="Do not leave out what was rated.")] = False,
+    separator: Annotated[str, typer.Option(help="What separates the fields of that file.")] = ",",
     on_unknown: options.OnUnknown = "raise",
     out: options.TableOut = None,
     overwrite: Overwrite = False,
@@ -90,7 +91,7 @@ def recommend(
     if user:
         asked = users_named(loaded, user)
     elif users:
-        table = read_table(users)
+        table = read_table(users, separator=separator)
         say(table.assumed)
         asked = users_listed(loaded, table)
     else:
@@ -110,6 +111,9 @@ def fold_in(
     rating: options.Rating = None,
     separator: options.Separator = None,
     duplicates: options.Duplicates = "error",
+    leave_out: Annotated[
+        bool, typer.Option("--leave-out", help="Leave out items that the model does not know.")
+    ] = False,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Write the model with these users beside its own."),
@@ -130,7 +134,12 @@ def fold_in(
     new = new_ratings(loaded, table, user=user, item=item, rating=rating, duplicates=choice)
     say(new.assumed)
     with busy("solving"):
-        folded = loaded.with_users(new.users, new.items, new.ratings)
+        folded = loaded.with_users(
+            new.users,
+            new.items,
+            new.ratings,
+            unknown_items="leave out" if leave_out else "raise",
+        )
     if folded.left_out:
         say([f"{folded.left_out} ratings of items that the model does not know were left out."])
     if out is not None:

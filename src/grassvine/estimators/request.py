@@ -55,7 +55,10 @@ class Outcome:
 class Request(Protocol):
     """Reads its data and learns from them."""
 
-    data: str
+    @property
+    def data(self) -> str:
+        """Where the data are."""
+        ...
 
     def read(self) -> Any:
         """Read the data."""
