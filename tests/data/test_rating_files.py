@@ -66,7 +66,7 @@ def test_programs_get_tables_as_they_are(tmp_path: Path, suffix: str) -> None:
     path.write_bytes(encode_table(frame, suffix))
     assert read_table(path).frame.equals(frame)
     assert encode_table(frame, ".csv").startswith(b"id,score\n'=1+1,0.5\n")
-    with pytest.raises(DataError, match="unknown suffix of a table '.parqet'; did you mean"):
+    with pytest.raises(DataError, match=r"unknown suffix of a table '\.parqet'; did you mean"):
         encode_table(frame, ".parqet")
 
 
