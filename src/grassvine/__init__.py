@@ -9,59 +9,63 @@
 True
 """
 
-from grassvine.checks import (
-    check_agent,
-    check_engine,
-    check_geometry,
-    check_gradient,
-    check_hessian,
-    check_problem,
-)
-from grassvine.data import (
-    Ratings,
-    Tasks,
-    low_rank_ratings,
-    split_samples,
-    split_tasks,
-    split_users,
-    subspace_tasks,
-)
-from grassvine.engines import LocalEngine, Run, ThreadsEngine, run
-from grassvine.geometry import Euclidean, Grassmann
-from grassvine.gossip import (
-    EarlyStop,
-    Exact,
-    Gossip,
-    History,
-    Plan,
-    StepSize,
-    descend,
-    parallel,
-    precon_parallel,
-    precon_stochastic,
-    stochastic,
-)
-from grassvine.network import (
-    AllEdges,
-    Matchings,
-    Network,
-    OneEdge,
-    complete,
-    erdos_renyi,
-    exponential,
-    from_edges,
-    from_networkx,
-    grid,
-    path,
-    ring,
-    star,
-)
-from grassvine.problems import (
-    CompletionProblem,
-    CustomProblem,
-    MultitaskProblem,
-    PCAProblem,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from grassvine.checks import (
+        check_agent,
+        check_engine,
+        check_geometry,
+        check_gradient,
+        check_hessian,
+        check_problem,
+    )
+    from grassvine.data import (
+        Ratings,
+        Tasks,
+        low_rank_ratings,
+        split_samples,
+        split_tasks,
+        split_users,
+        subspace_tasks,
+    )
+    from grassvine.engines import LocalEngine, Run, ThreadsEngine, run
+    from grassvine.geometry import Euclidean, Grassmann
+    from grassvine.gossip import (
+        EarlyStop,
+        Exact,
+        Gossip,
+        History,
+        Plan,
+        StepSize,
+        descend,
+        parallel,
+        precon_parallel,
+        precon_stochastic,
+        stochastic,
+    )
+    from grassvine.network import (
+        AllEdges,
+        Matchings,
+        Network,
+        OneEdge,
+        complete,
+        erdos_renyi,
+        exponential,
+        from_edges,
+        from_networkx,
+        grid,
+        path,
+        ring,
+        star,
+    )
+    from grassvine.problems import (
+        CompletionProblem,
+        CustomProblem,
+        MultitaskProblem,
+        PCAProblem,
+    )
 
 __version__ = "0.1.0.dev0"
 
@@ -114,3 +118,36 @@ __all__ = [
     "stochastic",
     "subspace_tasks",
 ]
+
+# From the lowest up: a name of a low room is found without the rooms above it.
+_ROOMS = (
+    "foundations",
+    "data",
+    "network",
+    "geometry",
+    "problems",
+    "gossip",
+    "models",
+    "engines",
+    "baselines",
+    "checks",
+    "estimators",
+    "report",
+)
+
+
+def __getattr__(name: str) -> Any:
+    """Import a room when something of it is first asked for: the command line begins at once."""
+    if name in _ROOMS:
+        return import_module(f"grassvine.{name}")
+    if name in __all__:
+        for room in _ROOMS:
+            home = import_module(f"grassvine.{room}")
+            if name in getattr(home, "__all__", ()):
+                globals()[name] = getattr(home, name)
+                return globals()[name]
+    raise AttributeError(f"module 'grassvine' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_ROOMS})

@@ -1,23 +1,49 @@
 """The command ``grassvine``. Data go to standard output, messages to standard error."""
 
 import json
+import signal
 import sys
 import time
+import warnings
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 import grassvine
+from grassvine.cli.compare import compare
+from grassvine.cli.complete import complete
 from grassvine.cli.data import data_app
+from grassvine.cli.doctor import doctor
+from grassvine.cli.models import fold_in, inspect, predict, recommend
+from grassvine.cli.multitask import multitask
+from grassvine.cli.pca import pca
 from grassvine.cli.reproduce import reproduce
+from grassvine.cli.runs import plot, rerun
 from grassvine.foundations.errors import AgentError, GrassvineError, MissingExtra, OutputError
 
-# 0 done, 2 wrong usage (typer), 3 wrong data or options; 130 interrupted.
+WRONG_INPUT = 3
 EXIT_CODES: dict[type[GrassvineError], int] = {AgentError: 1, MissingExtra: 2, OutputError: 7}
+EPILOG = (
+    "Exit codes: 0 done; 1 an error of grassvine's own, or nobody reads its output any more; "
+    "2 wrong usage, or an optional part is not installed; 3 wrong data or options; 4 a repeated "
+    "run gave another result; 7 a file or folder cannot be written; 130 interrupted; "
+    "143 terminated. Data go to standard output, messages to standard error."
+)
 
-app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, epilog=EPILOG)
+app.command()(complete)
+app.command()(multitask)
+app.command()(pca)
+app.command()(predict)
+app.command()(recommend)
+app.command("fold-in")(fold_in)
+app.command()(inspect)
+app.command()(compare)
+app.command()(plot)
+app.command()(rerun)
 app.command()(reproduce)
+app.command()(doctor)
 app.add_typer(data_app, name="data")
 
 
@@ -69,10 +95,17 @@ def demo(
         demo_table(comparison, seconds, picture)
 
 
+def _say_warning(message: Warning | str, *_: object, **__: object) -> None:
+    typer.echo(f"grassvine: {message}", err=True)
+
+
 def main() -> None:
     """Run the command; an error that we foresaw is a sentence, not a traceback."""
+    warnings.showwarning = _say_warning
+    # A terminated command cleans up behind itself as an interrupted one does.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         app()
     except GrassvineError as error:
         typer.echo(f"grassvine: {error}", err=True)
-        sys.exit(EXIT_CODES.get(type(error), 3))
+        sys.exit(EXIT_CODES.get(type(error), WRONG_INPUT))

@@ -8,6 +8,7 @@ from grassvine.data.jester import read_jester
 from grassvine.data.labelled import LabelledRatings
 from grassvine.data.movielens import read_movielens
 from grassvine.data.netflix import read_netflix
+from grassvine.data.rating_files import read_ratings
 from grassvine.data.rating_input import (
     ratings_from_arrays,
     ratings_from_frame,
@@ -64,6 +65,7 @@ __all__ = [
     "read_movielens",
     "read_netflix",
     "read_parkinsons",
+    "read_ratings",
     "read_ratings_file",
     "read_school",
     "read_table",

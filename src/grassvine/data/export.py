@@ -1,9 +1,14 @@
-"""Tables for spreadsheets."""
+"""Tables for spreadsheets and for programs."""
 
+import io
 from typing import TYPE_CHECKING
+
+from grassvine.foundations.errors import DataError, unknown
 
 if TYPE_CHECKING:
     import polars as pl
+
+SUFFIXES = (".csv", ".parquet", ".feather", ".arrow", ".jsonl", ".ndjson")
 
 # A cell of text that begins so is run as a formula by spreadsheets.
 FORMULA = r"^[=+\-@\t\r\n]"
@@ -29,3 +34,19 @@ def safe_csv(frame: "pl.DataFrame") -> bytes:
         .write_csv()
         .encode()
     )
+
+
+def encode_table(frame: "pl.DataFrame", suffix: str) -> bytes:
+    """Return a table in the form that a file's suffix names: CSV, Parquet, Feather, JSON lines."""
+    whole = io.BytesIO()
+    if suffix == ".csv":
+        return safe_csv(frame)
+    if suffix == ".parquet":
+        frame.write_parquet(whole)
+    elif suffix in (".feather", ".arrow"):
+        frame.write_ipc(whole)
+    elif suffix in (".jsonl", ".ndjson"):
+        frame.write_ndjson(whole)
+    else:
+        raise DataError(unknown("suffix of a table", suffix, SUFFIXES))
+    return whole.getvalue()

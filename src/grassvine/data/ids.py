@@ -97,6 +97,19 @@ def as_column(given: object, what: str) -> "pl.Series":
         raise DataError(f"a {what} id is 2⁶³ or more; give the {what} ids as text.") from None
 
 
+def as_known(given: object, known: Ids, what: str) -> "pl.Series":
+    """Return ids from a file or a command in the type of the known ones where nothing is lost.
+
+    There 007 is text and 123 a whole number only because other lines, or none, were beside it. So
+    whole numbers become text where the known ids are text; all else stays as it is.
+    """
+    import polars as pl
+
+    column = as_column(given, what)
+    text = known.series.dtype == pl.String and column.dtype.is_integer()
+    return column.cast(pl.String) if text else column
+
+
 def kind_of(column: "pl.Series") -> str:
     """Return what ids are, in words; ids of different kinds are never equal."""
     import polars as pl

@@ -47,14 +47,17 @@ def as_table(
 
     Parameters
     ----------
-    ratings : data frame, SciPy matrix, array, or list of data frames
-        A frame has a row a rating. A matrix has a row a user and a column an item; of a dense one
-        the unknown entries are NaN. With ``values`` it holds pairs: a user and an item a row.
+    ratings : data frame, SciPy matrix, array, list of data frames, or RatingTable
+        A frame has a row a rating. A ``RatingTable`` is taken as it is. A matrix has a row a user
+        and a column an item; of a dense one the unknown entries are NaN. With ``values`` it holds
+        pairs: a user and an item a row.
     values : array-like, optional
         The rating of each pair.
     agent : str, optional
         The column that names the owner of each rating.
     """
+    if isinstance(ratings, RatingTable):
+        return ratings
     options: dict[str, Any] = {
         "duplicates": rules.duplicates,
         "missing": rules.missing,

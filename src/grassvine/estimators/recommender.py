@@ -58,7 +58,7 @@ class RatingsEstimator(Saved, RegressorMixin, BaseEstimator):  # type: ignore[mi
 
         Parameters
         ----------
-        X : data frame, SciPy matrix, array, or list of data frames
+        X : data frame, SciPy matrix, array, list of data frames, or RatingTable
             A frame (pandas, polars, pyarrow) with a row a rating. Or a matrix with a row a user and
             a column an item; NaN is unknown in a dense one. Or, with ``y``, a user and an item a
             row. A list has one frame an agent, whose users it owns.

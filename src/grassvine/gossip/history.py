@@ -59,7 +59,11 @@ class History:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the history as one safetensors file, whole or not at all."""
-        write_whole(path, save(dict(self.columns), metadata={"format": FORMAT}))
+        write_whole(path, self.to_bytes())
+
+    def to_bytes(self) -> bytes:
+        """Return the history in the form in which it is written; the same rows, the same bytes."""
+        return save(dict(self.columns), metadata={"format": FORMAT})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "History":

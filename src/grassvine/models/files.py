@@ -108,7 +108,7 @@ def save(
         Whether a saved model at this place, and only that, may be replaced.
     """
     target, form = Path(os.path.abspath(path)), form_of(model)
-    replace = _may_replace(target, overwrite)
+    replace = may_replace(target, overwrite)
     shared, own = form.apart(model)
     files = _encoded(SHARED, shared)
     body = {"kind": form.kind, "numbers": dict(shared.numbers), "files": _checksums(files)}
@@ -273,7 +273,7 @@ def _has_private(folder: Path) -> bool:
     return any(os.path.lexists(folder / name) for name in PRIVATE.all())
 
 
-def _may_replace(target: Path, overwrite: bool) -> bool:
+def may_replace(target: Path, overwrite: bool) -> bool:
     """Tell whether something is at the place, refused unless it may be replaced."""
     if not os.path.lexists(target):
         return False

@@ -1,0 +1,95 @@
+"""``grassvine compare``: methods side by side on the same splits."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from grassvine.cli import options
+from grassvine.cli.config import ConfigFile
+from grassvine.cli.output import AsJson, busy, print_object, say
+
+if TYPE_CHECKING:
+    from grassvine.estimators.comparison import Comparison
+
+
+def compare(
+    ratings: Annotated[
+        str, typer.Argument(help="Ratings, as complete takes them.", show_default=False)
+    ],
+    methods: Annotated[
+        str, typer.Option(help="Names between commas; the first is what others are tested against.")
+    ] = "exact,exact-subspace,gossip,rtrmc,d-lmafit,item-means",
+    splits: Annotated[int, typer.Option(help="How many random splits.")] = 5,
+    holdout: options.Holdout = 0.2,
+    rank: Annotated[int, typer.Option(help="The rank of all methods that have one.")] = 10,
+    agents: options.NumberOfAgents = 5,
+    network: options.NetworkName = "ring",
+    seed: options.Seed = 0,
+    user: options.User = None,
+    item: options.Item = None,
+    rating: options.Rating = None,
+    separator: options.Separator = None,
+    duplicates: options.Duplicates = "error",
+    missing: options.Missing = "error",
+    config: ConfigFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare methods: errors as mean ± sd over splits, seconds, and a paired t-test."""
+    from grassvine.data import read_ratings
+    from grassvine.estimators.comparison import compare as run_comparison
+    from grassvine.estimators.contenders import Setting
+
+    choices: Any = {"duplicates": duplicates, "missing": missing}
+    table = read_ratings(
+        ratings, separator=separator, user=user, item=item, rating=rating, **choices
+    )
+    say(table.assumed)
+    with busy("comparing") as status:
+        found = run_comparison(
+            table,
+            [name.strip() for name in methods.split(",")],
+            Setting(rank, agents, network, seed),
+            n_splits=splits,
+            holdout=holdout,
+            watch=lambda method, split: status.update(f"{method}, split {split + 1} of {splits}"),
+        )
+    say(f"{name} was not run: {how}" for name, how in found.absent.items())
+    if found.n_unknown:
+        say([f"{found.n_unknown} held-out ratings of unknown users or items were left out."])
+    rows = _rows(found)
+    if as_json:
+        counts = {"n_test": found.n_test, "n_unknown": found.n_unknown}
+        setting = {"rank": rank, "splits": splits, "holdout": holdout, "seed": seed}
+        print_object({**setting, **counts, "methods": rows, "not_installed": found.absent})
+    else:
+        _show(rows)
+
+
+def _rows(found: "Comparison") -> list[dict[str, Any]]:
+    rows = []
+    for row in found.rows:
+        told: dict[str, Any] = {"method": row.method}
+        for error, values in (("rmse", row.rmse), ("mae", row.mae)):
+            told[f"{error}_mean"] = float(values.mean())
+            told[f"{error}_sd"] = float(values.std(ddof=1)) if len(values) > 1 else None
+            told[f"{error}_p"] = found.p_value(row, error)
+            told[error] = values.tolist()
+        told["seconds"] = float(row.seconds.mean())
+        told["cpu_seconds"] = float(row.cpu_seconds.mean())
+        rows.append(told)
+    return rows
+
+
+def _show(rows: list[dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("method", "RMSE", "p", "MAE", "p", "seconds", "CPU seconds")
+    for row in rows:
+        cells = [row["method"]]
+        for error in ("rmse", "mae"):
+            sd, p = row[f"{error}_sd"], row[f"{error}_p"]
+            cells.append(f"{row[f'{error}_mean']:.4f}" + ("" if sd is None else f" ± {sd:.4f}"))
+            cells.append("" if p is None else f"{p:.2g}")
+        table.add_row(*cells, f"{row['seconds']:.2f}", f"{row['cpu_seconds']:.2f}")
+    Console().print(table)

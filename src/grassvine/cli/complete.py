@@ -1,0 +1,71 @@
+"""``grassvine complete``: learn from ratings."""
+
+from typing import Annotated, Any
+
+import typer
+
+from grassvine.cli import options
+from grassvine.cli.config import ConfigFile
+from grassvine.cli.learn import learn
+from grassvine.cli.output import AsJson, Overwrite
+
+
+def complete(
+    ratings: Annotated[
+        str,
+        typer.Argument(
+            help="A table with a row a rating (CSV, TSV, '::', Parquet, Feather, JSON lines; - is "
+            "standard input), published ratings, or the name of a published data set.",
+            show_default=False,
+        ),
+    ],
+    rank: options.Rank = "10",
+    method: options.Method = "exact",
+    agents: Annotated[
+        str, typer.Option(help="How many agents, or the column that names each rating's owner.")
+    ] = "1",
+    network: options.NetworkName = "ring",
+    penalty: Annotated[str, typer.Option(help="How strong to pull to simple answers.")] = "auto",
+    rho: options.Rho = 1e4,
+    updates: options.Updates = 400,
+    holdout: options.Holdout = 0.0,
+    seed: options.Seed = 0,
+    engine: options.EngineName = "local",
+    user: options.User = None,
+    item: options.Item = None,
+    rating: options.Rating = None,
+    separator: options.Separator = None,
+    duplicates: options.Duplicates = "error",
+    missing: options.Missing = "error",
+    config: ConfigFile = None,
+    out: options.ModelOut = None,
+    run: options.RunOut = None,
+    overwrite: Overwrite = False,
+    as_json: AsJson = False,
+) -> None:
+    """Learn from ratings that one or many hold, and measure on ratings that are held out."""
+    from grassvine.estimators.rating_request import CompletionRequest
+
+    words: dict[str, Any] = {
+        "rank": options.rank_of(rank),
+        "penalty": options.penalty_of(penalty),
+        "duplicates": duplicates,
+        "missing": missing,
+    }
+    request = CompletionRequest(
+        ratings,
+        method=method,
+        agents=options.agents_of(agents),
+        network=network,
+        rho=rho,
+        updates=updates,
+        holdout=holdout,
+        seed=seed,
+        engine=engine,
+        user=user,
+        item=item,
+        rating=rating,
+        separator=separator,
+        **words,
+    )
+    learn("ratings", request, out=out, run=run, overwrite=overwrite, as_json=as_json)

@@ -1,0 +1,61 @@
+"""``grassvine multitask``: learn many related regressions."""
+
+from typing import Annotated, Any
+
+import typer
+
+from grassvine.cli import options
+from grassvine.cli.config import ConfigFile
+from grassvine.cli.learn import learn
+from grassvine.cli.output import AsJson, Overwrite
+
+
+def multitask(
+    table: Annotated[
+        str,
+        typer.Argument(
+            help="A table with a row a sample; - is standard input.", show_default=False
+        ),
+    ],
+    target: Annotated[str, typer.Option(help="The column to predict.", show_default=False)],
+    task: Annotated[str, typer.Option(help="The column of the tasks.", show_default=False)],
+    rank: options.Rank = "3",
+    method: options.Method = "exact",
+    agents: Annotated[
+        str, typer.Option(help="How many agents, or tasks for one agent a task.")
+    ] = "1",
+    network: options.NetworkName = "ring",
+    ridge: Annotated[float, typer.Option(help="How strong to pull weights to 0.")] = 1.0,
+    rho: options.Rho = 10.0,
+    updates: options.Updates = 200,
+    holdout: options.Holdout = 0.0,
+    seed: options.Seed = 0,
+    engine: options.EngineName = "local",
+    separator: options.Separator = None,
+    config: ConfigFile = None,
+    out: options.ModelOut = None,
+    run: options.RunOut = None,
+    overwrite: Overwrite = False,
+    as_json: AsJson = False,
+) -> None:
+    """Learn the subspace that the weights of many regressions share."""
+    from grassvine.estimators.task_request import MultitaskRequest
+
+    words: dict[str, Any] = {"rank": options.rank_of(rank)}
+    request = MultitaskRequest(
+        table,
+        target,
+        task,
+        method=method,
+        agents=options.agents_of(agents),
+        network=network,
+        ridge=ridge,
+        rho=rho,
+        updates=updates,
+        holdout=holdout,
+        seed=seed,
+        engine=engine,
+        separator=separator,
+        **words,
+    )
+    learn("tasks", request, out=out, run=run, overwrite=overwrite, as_json=as_json)

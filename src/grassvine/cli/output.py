@@ -1,0 +1,100 @@
+"""What commands print: data on standard output, messages on standard error."""
+
+import json
+import math
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from grassvine.foundations.errors import OutputError
+
+if TYPE_CHECKING:
+    import polars as pl
+    from rich.status import Status
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what was written before.")]
+
+
+def say(sentences: Iterable[str]) -> None:
+    """Tell a person something."""
+    for sentence in sentences:
+        typer.echo(sentence, err=True)
+
+
+def print_object(content: Mapping[str, Any]) -> None:
+    """Print one JSON object; what is no finite number is null."""
+    typer.echo(json.dumps(_plain(content), ensure_ascii=False, allow_nan=False))
+
+
+def print_rows(rows: Mapping[str, Any]) -> None:
+    """Print names and values for the eye; those without a value are left out."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(show_header=False, box=None)
+    for name, value in rows.items():
+        if value is not None:  # as Text: brackets in a value are no markup
+            table.add_row(Text(name), Text(_shown(value), overflow="fold"))
+    Console().print(table)
+
+
+def busy(what: str) -> "Status":
+    """Show on a terminal that something is under way."""
+    from rich.console import Console
+
+    return Console(stderr=True).status(what)
+
+
+def check_table_place(out: Path | None, *, overwrite: bool) -> None:
+    """Refuse a file that a table cannot be written to; best before the work."""
+    from grassvine.data.export import SUFFIXES
+    from grassvine.foundations.errors import DataError, unknown
+
+    if out is None:
+        return
+    if out.suffix.lower() not in SUFFIXES:
+        raise DataError(f"{out}: {unknown('suffix of a table', out.suffix, SUFFIXES)}")
+    if out.exists() and not overwrite:
+        raise OutputError(f"{out} is there already; choose another place, or --overwrite.")
+
+
+def put_table(frame: "pl.DataFrame", name: str, out: Path | None, as_json: bool) -> None:
+    """Write a table to a file, or print it as CSV or as one object."""
+    from grassvine.data.export import encode_table
+    from grassvine.foundations.files import write_whole
+
+    if out is not None:
+        write_whole(out, encode_table(frame, out.suffix.lower()))
+        say([f"{len(frame)} rows: {out}"])
+        if as_json:
+            print_object({"path": str(out), "rows": len(frame)})
+    elif as_json:
+        print_object({name: frame.to_dicts()})
+    else:
+        sys.stdout.write(encode_table(frame, ".csv").decode())
+        sys.stdout.flush()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, str | int):
+        return value
+    return str(value)  # dates and the like
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}" if abs(value) < 1e-3 or abs(value) >= 1e6 else f"{value:.4f}"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return str(value)

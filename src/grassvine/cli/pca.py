@@ -1,0 +1,50 @@
+"""``grassvine pca``: principal components of samples that agents keep."""
+
+from typing import Annotated
+
+import typer
+
+from grassvine.cli import options
+from grassvine.cli.config import ConfigFile
+from grassvine.cli.learn import learn
+from grassvine.cli.output import AsJson, Overwrite
+
+
+def pca(
+    table: Annotated[
+        str,
+        typer.Argument(
+            help="A table with a row a sample; - is standard input.", show_default=False
+        ),
+    ],
+    components: Annotated[int, typer.Option(help="How many components.")] = 2,
+    method: options.Method = "exact",
+    agents: options.NumberOfAgents = 1,
+    network: options.NetworkName = "ring",
+    rho: options.Rho = 1.0,
+    updates: options.Updates = 500,
+    seed: options.Seed = 0,
+    engine: options.EngineName = "local",
+    separator: options.Separator = None,
+    config: ConfigFile = None,
+    out: options.ModelOut = None,
+    run: options.RunOut = None,
+    overwrite: Overwrite = False,
+    as_json: AsJson = False,
+) -> None:
+    """Find the principal components of a table whose rows agents keep."""
+    from grassvine.estimators.pca_request import PCARequest
+
+    request = PCARequest(
+        table,
+        components,
+        method=method,
+        agents=agents,
+        network=network,
+        rho=rho,
+        updates=updates,
+        seed=seed,
+        engine=engine,
+        separator=separator,
+    )
+    learn("components", request, out=out, run=run, overwrite=overwrite, as_json=as_json)

@@ -1,0 +1,110 @@
+"""What an installation has, and what it lacks."""
+
+import importlib.util
+import os
+import platform
+import shutil
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from grassvine.data.sources import SOURCES
+from grassvine.data.store import VARIABLE, cache_folder, find
+
+LIBRARIES = ("grassvine", "numpy", "scipy", "numba", "polars", "scikit-learn", "safetensors")
+# What each extra brings, by the names of its modules.
+EXTRAS = {
+    "plots": ("matplotlib",),
+    "data": ("pooch",),
+    "compare": ("cmfrec",),
+    "bench": ("pymanopt",),
+    "ray": ("ray",),
+    "peers": ("cryptography", "grpc"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """An optional part: whether it is installed, and if not, how to install it."""
+
+    name: str
+    installed: bool
+    install: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What was found, in plain values."""
+
+    python: str
+    system: str
+    versions: dict[str, str | None]
+    blas: list[str]
+    processors: int
+    threads: dict[str, str | None]
+    kernel_cache: str
+    kernel_cache_writable: bool
+    data_folders: list[str]
+    data_sets: list[str]
+    free_gigabytes: float
+    extras: list[Extra]
+
+    def as_object(self) -> dict[str, Any]:
+        """Return all of it as one object."""
+        return asdict(self)
+
+
+def diagnose() -> Diagnosis:
+    """Look around."""
+    given = os.environ.get(VARIABLE)
+    folders = [*([given] if given else []), str(cache_folder())]
+    kernels = _kernel_folder()
+    usable = getattr(os, "sched_getaffinity", None)
+    return Diagnosis(
+        python=platform.python_version(),
+        system=platform.platform(),
+        versions={name: _version(name) for name in LIBRARIES},
+        blas=_blas(),
+        processors=len(usable(0)) if usable else os.cpu_count() or 1,
+        threads={name: os.environ.get(name) for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")},
+        kernel_cache=str(kernels),
+        kernel_cache_writable=os.access(kernels, os.W_OK),
+        data_folders=folders,
+        data_sets=[name for name, source in SOURCES.items() if find(source) is not None],
+        free_gigabytes=shutil.disk_usage(Path.cwd()).free / 1e9,
+        extras=[_extra(name, modules) for name, modules in EXTRAS.items()],
+    )
+
+
+def _extra(name: str, modules: tuple[str, ...]) -> Extra:
+    installed = all(importlib.util.find_spec(module) is not None for module in modules)
+    return Extra(name, installed, None if installed else f"pip install 'grassvine[{name}]'")
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _blas() -> list[str]:
+    import numpy  # noqa: F401  what it links to is to be seen
+    from threadpoolctl import threadpool_info
+
+    return [
+        f"{library['internal_api']} {library['version']}, {library['num_threads']} threads"
+        for library in threadpool_info()
+        if library["user_api"] == "blas"
+    ]
+
+
+def _kernel_folder() -> Path:
+    """Where numba keeps compiled kernels: beside them, unless told otherwise."""
+    told = os.environ.get("NUMBA_CACHE_DIR")
+    if told:
+        return Path(told)
+    spec = importlib.util.find_spec("grassvine.problems")
+    assert spec is not None and spec.origin is not None
+    return Path(spec.origin).parent / "__pycache__"

@@ -1,0 +1,62 @@
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.cli.commands import Command
+
+from grassvine.estimators import contenders
+from grassvine.foundations.errors import MissingExtra
+
+
+def test_methods_stand_side_by_side(grassvine: Command, ratings: Path) -> None:
+    options = ("--methods", "exact,rtrmc,item-means", "--splits", 3, "--rank", 2, "--agents", 2)
+    found = grassvine("compare", ratings, *options, "--json").object
+    rows = {row["method"]: row for row in found["methods"]}
+    assert list(rows) == ["exact", "rtrmc", "item-means"]
+    for row in rows.values():
+        assert row["rmse_mean"] == pytest.approx(np.mean(row["rmse"]))
+        assert row["mae_sd"] == pytest.approx(np.std(row["mae"], ddof=1))
+        assert len(row["rmse"]) == 3
+    assert rows["exact"]["rmse_p"] is None
+    assert 0.0 <= rows["item-means"]["rmse_p"] <= 1.0
+    assert found["n_test"] == 3 * 64 and found["not_installed"] == {}
+    shown = grassvine("compare", ratings, "--methods", "item-means,exact", "--splits", 1).out
+    assert "item-means" in shown and "RMSE" in shown
+
+
+def test_a_peer_that_is_not_installed_is_named(
+    grassvine: Command, ratings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def absent(*_: object) -> None:
+        raise MissingExtra("the method cmfrec", "compare")
+
+    monkeypatch.setattr(contenders, "load_extra", absent)
+    options = ("--methods", "item-means,cmfrec", "--splits", 2, "--json")
+    done = grassvine("compare", ratings, *options)
+    assert "cmfrec was not run" in done.err and "pip install 'grassvine[compare]'" in done.err
+    assert list(done.object["not_installed"]) == ["cmfrec"]
+    assert [row["method"] for row in done.object["methods"]] == ["item-means"]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("cmfrec") is None, reason="cmfrec is not installed")
+def test_cmfrec_predicts_ratings(grassvine: Command, ratings: Path) -> None:
+    options = ("--methods", "item-means,cmfrec", "--splits", 1, "--rank", 2, "--json")
+    rows = grassvine("compare", ratings, *options).object["methods"]
+    assert rows[1]["method"] == "cmfrec" and 0.0 < rows[1]["rmse_mean"] < 3.0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--methods", "exact,itemmeans"], "unknown method 'itemmeans'; did you mean 'item-means'"),
+        (["--methods", "exact,exact"], "name each once"),
+        (["--splits", "0"], "splits is 0; choose a number at least 1."),
+        (["--holdout", "0"], "a comparison needs ratings that are held out"),
+    ],
+)
+def test_a_wrong_option_is_a_sentence(
+    grassvine: Command, ratings: Path, options: list[str], message: str
+) -> None:
+    done = grassvine("compare", ratings, *options)
+    assert (done.code, done.out) == (3, "") and message in done.err

@@ -1,0 +1,149 @@
+import io
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+from tests.cli.commands import Command, write_samples
+
+
+@pytest.fixture
+def model(grassvine: Command, ratings: Path) -> Path:
+    path = ratings.with_name("model")
+    assert grassvine("complete", ratings, "--rank", 2, "-o", path).code == 0
+    return path
+
+
+def give(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+
+
+def test_pairs_are_predicted_with_ids_as_the_model_has_them(
+    grassvine: Command, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    give(monkeypatch, "user,item\n100,003\n101,012\n")
+    done = grassvine("predict", model, "-", "--json")
+    rows = done.object["predictions"]
+    assert [(row["user"], row["item"], row["known"]) for row in rows] == [
+        (100, "003", True),
+        (101, "012", True),
+    ]
+    assert all(1.0 <= row["rating"] <= 5.0 for row in rows)
+
+
+def test_whole_numbers_become_text_where_the_model_has_text(
+    grassvine: Command, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    give(monkeypatch, "user,item\n100,3\n")  # 3 is a number here, and as text it is not 003
+    done = grassvine("predict", model, "-")
+    assert (done.code, done.out) == (3, "")
+    assert "1 items are not known to the model ('3')" in done.err
+    give(monkeypatch, "user,item\nanna,003\n")  # text where the model has numbers
+    done = grassvine("predict", model, "-")
+    assert done.code == 3
+    assert "the user ids are text (such as 'anna'), but those known are whole numbers" in done.err
+
+
+def test_what_is_not_known_is_told(
+    grassvine: Command, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs = "user,item\n100,003\n7,003\n"
+    give(monkeypatch, pairs)
+    rows = grassvine("predict", model, "-", "--on-unknown", "nan", "--json").object["predictions"]
+    assert [row["known"] for row in rows] == [True, False]
+    assert rows[1]["rating"] is None
+    give(monkeypatch, pairs)
+    done = grassvine("predict", model, "-", "--on-unknown", "guess")
+    assert done.code == 3 and "unknown on_unknown 'guess'" in done.err
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".feather", ".jsonl"])
+def test_tables_are_written_in_the_form_of_their_suffix(
+    grassvine: Command, model: Path, suffix: str
+) -> None:
+    out = model.with_name(f"best{suffix}")
+    done = grassvine("recommend", model, "--user", 100, "--user", 103, "-k", 2, "-o", out)
+    assert (done.code, done.out) == (0, "") and "4 rows" in done.err
+    from grassvine.data import read_table
+
+    frame = read_table(out).frame
+    assert frame["user"].to_list() == [100, 100, 103, 103]
+    assert frame["rank"].to_list() == [1, 2, 1, 2]
+    again = grassvine("recommend", model, "-o", out)
+    assert again.code == 7 and "is there already" in again.err
+    wrong = grassvine("recommend", model, "-o", model.with_name("best.xls"))
+    assert wrong.code == 3 and "unknown suffix of a table '.xls'" in wrong.err
+
+
+def test_everybody_is_recommended_what_they_have_not_rated(
+    grassvine: Command, model: Path, ratings: Path
+) -> None:
+    done = grassvine("recommend", model, "-k", 3)
+    frame = pl.read_csv(io.StringIO(done.out), schema_overrides={"item": pl.String})
+    assert frame["user"].n_unique() == 40 and len(frame) == 120
+    seen = {tuple(line.split(",")[:2]) for line in ratings.read_text().splitlines()}
+    assert not {(str(user), item) for user, item in frame.select("user", "item").rows()} & seen
+
+
+def test_users_come_from_a_file_or_from_options_not_both(
+    grassvine: Command, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    give(monkeypatch, "user\n105\n104\n105\n")
+    rows = grassvine("recommend", model, "--users", "-", "-k", 1, "--json").object
+    assert [row["user"] for row in rows["recommendations"]] == [105, 104]
+    done = grassvine("recommend", model, "--users", "-", "--user", 100)
+    assert done.code == 2 and "not both" in done.err
+
+
+def test_new_users_are_folded_in(
+    grassvine: Command, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = {file.name: file.read_bytes() for file in model.iterdir()}
+    out = model.with_name("more")
+    new = "user,item,rating\n900,003,5\n900,004,1\n900,077,3\n"
+    give(monkeypatch, new)
+    refused = grassvine("fold-in", model, "-", "-o", out)
+    assert refused.code == 3 and not out.exists()
+    assert "items that the model does not know (such as '077')" in refused.err
+    give(monkeypatch, new)
+    done = grassvine("fold-in", model, "-", "-k", 2, "-o", out, "--leave-out", "--json")
+    rows = done.object["recommendations"]
+    assert [(row["user"], row["rank"], row["known"]) for row in rows] == [
+        (900, 1, True),
+        (900, 2, True),
+    ]
+    assert not {row["item"] for row in rows} & {"003", "004", "077"}
+    assert "1 ratings of items that the model does not know were left out" in done.err
+    assert grassvine("inspect", out, "--json").object["sizes"]["users"] == 41
+    assert {file.name: file.read_bytes() for file in model.iterdir()} == before
+
+
+def test_tasks_and_components_are_learned_and_asked(grassvine: Command, tmp_path: Path) -> None:
+    samples = write_samples(tmp_path / "samples.csv")
+    options = ("--target", "y", "--task", "school", "--rank", 1, "--holdout", 0.25, "--json")
+    report = grassvine("multitask", samples, *options, "-o", tmp_path / "tasks").object
+    assert (report["n_tasks"], report["n_features"], report["n_held_out"]) == (12, 3, 24)
+    assert report["test_r2"] > 0.9
+    rows = grassvine("predict", tmp_path / "tasks", samples, "--json").object["predictions"]
+    assert len(rows) == 96 and rows[0]["task"] == "s0" and rows[0]["known"]
+    done = grassvine("pca", samples, "--agents", 3, "--json", "-o", tmp_path / "axes")
+    assert "Not numbers, and left out: 'school'." in done.err
+    assert done.object["explained_variance_ratio"][0] > 0.5
+    told = grassvine("predict", tmp_path / "axes", samples)
+    assert told.out.startswith("component0,component1\n")
+    refused = grassvine("recommend", tmp_path / "axes")
+    assert refused.code == 3 and "knows no users and items" in refused.err
+
+
+def test_what_is_no_model_is_refused(grassvine: Command, tmp_path: Path) -> None:
+    for command in (("inspect",), ("recommend",), ("predict",), ("fold-in",)):
+        more = ["-"] if command[0] in ("predict", "fold-in") else []
+        done = grassvine(*command, tmp_path / "nothing", *more)
+        assert (done.code, done.out) == (3, "")
+        assert "there is no folder" in done.err
+
+
+def test_a_model_is_described_for_the_eye(grassvine: Command, model: Path) -> None:
+    shown = grassvine("inspect", model).out
+    for part in ("kind", "ratings", "private part", "is there", "train_rmse", "written by"):
+        assert part in shown
