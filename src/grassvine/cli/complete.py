@@ -26,7 +26,7 @@ def complete(
     ] = "1",
     network: options.NetworkName = "ring",
     penalty: Annotated[str, typer.Option(help="How strong to pull to simple answers.")] = "auto",
-    rho: options.Rho = 1e4,
+    rho: Annotated[str, typer.Option(help="For gossip: the weight of agreement.")] = "auto",
     updates: options.Updates = 400,
     holdout: options.Holdout = 0.0,
     seed: options.Seed = 0,
@@ -48,7 +48,8 @@ def complete(
 
     words: dict[str, Any] = {
         "rank": options.rank_of(rank),
-        "penalty": options.penalty_of(penalty),
+        "penalty": options.number_or_auto("penalty", penalty),
+        "rho": options.number_or_auto("rho", rho),
         "duplicates": duplicates,
         "missing": missing,
     }
@@ -57,7 +58,6 @@ def complete(
         method=method,
         agents=options.agents_of(agents),
         network=network,
-        rho=rho,
         updates=updates,
         holdout=holdout,
         seed=seed,

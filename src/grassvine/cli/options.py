@@ -53,14 +53,14 @@ def rank_of(text: str) -> int | str:
         raise PlanError(f"rank is {text!r}; give a whole number, or auto.") from None
 
 
-def penalty_of(text: str) -> float | str:
-    """Return a penalty: a number or auto."""
+def number_or_auto(name: str, text: str) -> float | str:
+    """Return a number, or auto."""
     if text == "auto":
         return text
     try:
         return float(text)
     except ValueError:
-        raise PlanError(f"penalty is {text!r}; give a number, or auto.") from None
+        raise PlanError(f"{name} is {text!r}; give a number, or auto.") from None
 
 
 def agents_of(text: str) -> int | str:

@@ -31,7 +31,7 @@ class CompletionRequest:
     agents: int | str = 1
     network: str = "ring"
     penalty: Penalty = "auto"
-    rho: float = 1e4
+    rho: float | Literal["auto"] = "auto"
     updates: int = 400
     holdout: float = 0.0
     seed: int = 0
