@@ -4,6 +4,8 @@ from pathlib import Path
 import pytest
 from tests.cli.commands import Command, rating_lines, write_ratings, write_samples
 
+import grassvine as gv
+
 
 @pytest.fixture
 def run(grassvine: Command, ratings: Path) -> Path:
@@ -32,7 +34,8 @@ def test_a_run_of_tasks_and_one_of_components_are_repeated(
 def test_a_folder_tells_all_that_is_needed(run: Path) -> None:
     record = json.loads((run / "run.json").read_text())
     assert record["options"]["seed"] == 0 and record["options"]["rank"] == 2
-    assert record["network"] == {"n_agents": 3, "edges": [[0, 1], [0, 2], [1, 2]]}
+    plan = gv.Plan.from_toml((run / "plan.toml").read_text())
+    assert plan.network == gv.ring(3) and plan.rank == 2
     assert set(record["hashes"]) == {"data", "result"} and "numpy" in record["versions"]
 
 
@@ -65,7 +68,7 @@ def test_another_result_is_said_and_has_a_code(grassvine: Command, run: Path) ->
         ({"format": "another"}, "is no 'grassvine run 1'"),
         ({"command": "dance"}, "was altered"),
         ({"options": {"rnak": 1}}, "unknown option 'rnak'; did you mean 'rank'?"),
-        ({"network": {}}, "was altered"),
+        ({"hashes": {}}, "was altered"),
     ],
 )
 def test_an_altered_run_is_refused(
@@ -75,6 +78,12 @@ def test_an_altered_run_is_refused(
     (run / "run.json").write_text(json.dumps(record | change))
     done = grassvine("rerun", run)
     assert (done.code, done.out) == (3, "") and message in done.err
+
+
+def test_an_altered_plan_is_refused(grassvine: Command, run: Path) -> None:
+    (run / "plan.toml").write_text("rank = 2")
+    done = grassvine("rerun", run)
+    assert (done.code, done.out) == (3, "") and "plan.toml holds no plan" in done.err
 
 
 def test_what_is_no_run_is_neither_read_nor_replaced(

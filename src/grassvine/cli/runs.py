@@ -24,7 +24,7 @@ def plot(
     from grassvine.report.run_pictures import write_run_pictures
 
     saved = load_run(run)
-    paths = write_run_pictures(out, saved.history, saved.network, saved.bases)
+    paths = write_run_pictures(out, saved.history, saved.plan.network, saved.bases)
     if as_json:
         print_object({path.stem: str(path) for path in paths})
     else:

@@ -20,6 +20,7 @@ def keep_run(estimator: Any, run: Run) -> None:
     estimator.subspaces_ = run.bases
     estimator.history_ = run.history
     estimator.agreement_ = run.agreement_degrees
+    estimator.plan_ = run.plan
     estimator.network_ = run.plan.network
     estimator.stopped_because_ = run.stopped_because
     estimator.n_iter_ = int(run.history.final()["update"].max())

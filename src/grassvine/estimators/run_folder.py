@@ -3,6 +3,7 @@
 ::
 
     run.json             what was asked, what came of it, versions, hashes of data and result
+    plan.toml            all that the agents had agreed on: network, method, seed
     history.safetensors  every step of every agent
     bases.safetensors    the subspace of each agent
 
@@ -26,16 +27,16 @@ from grassvine.estimators.request import Outcome, Request
 from grassvine.estimators.task_request import MultitaskRequest
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError, OutputError, unknown
-from grassvine.gossip import History
+from grassvine.gossip import History, Plan
 from grassvine.models.folder import write_folder
 from grassvine.models.forms import form_of
 from grassvine.models.tensors import write_tensors
-from grassvine.network import Network, from_edges
 
 FORMAT = "grassvine run 1"
-RECORD, HISTORY, BASES = "run.json", "history.safetensors", "bases.safetensors"
-FILES = {RECORD, HISTORY, BASES}
-KEYS = {"format", "command", "options", "report", "network", "hashes", "versions"}
+RECORD, PLAN = "run.json", "plan.toml"
+HISTORY, BASES = "history.safetensors", "bases.safetensors"
+FILES = {RECORD, PLAN, HISTORY, BASES}
+KEYS = {"format", "command", "options", "report", "hashes", "versions"}
 VERSIONS = ("grassvine", "numpy", "numba", "polars", "scikit-learn", "scipy")
 
 REQUESTS: Mapping[str, type] = {
@@ -52,7 +53,7 @@ class SavedRun:
     command: str
     request: Any
     report: dict[str, Any]
-    network: Network
+    plan: Plan
     data_hash: str
     result_hash: str
     versions: dict[str, str]
@@ -95,7 +96,6 @@ def save_run(
     target = Path(os.path.abspath(path))
     replaces = refuse_folder(target, overwrite=overwrite)
     command = next(name for name, kind in REQUESTS.items() if isinstance(request, kind))
-    network: Network = outcome.estimator.network_
     options = asdict(request)  # type: ignore[call-overload]
     if Path(request.data).exists():
         options["data"] = os.path.abspath(request.data)
@@ -104,16 +104,13 @@ def save_run(
         "command": command,
         "options": options,
         "report": outcome.report,
-        "network": {
-            "n_agents": network.n_agents,
-            "edges": [[int(one), int(other)] for one, other in network.edges],
-        },
         "hashes": {"data": outcome.data_hash, "result": result_hash(outcome)},
         "versions": versions(),
     }
     bases = {f"agent {k}": basis for k, basis in enumerate(outcome.estimator.subspaces_)}
     files = {
         RECORD: (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode(),
+        PLAN: outcome.estimator.plan_.to_toml().encode(),
         HISTORY: outcome.estimator.history_.to_bytes(),
         BASES: write_tensors(bases),
     }
@@ -130,13 +127,11 @@ def load_run(path: str | os.PathLike[str]) -> SavedRun:
     if strange := sorted(set(record["options"]) - known):
         raise DataError(f"{folder / RECORD}: {unknown('option', strange[0], known)}")
     try:
-        network = record["network"]
-        edges = [(int(one), int(other)) for one, other in network["edges"]]
         return SavedRun(
             command=record["command"],
             request=kind(**record["options"]),
             report=dict(record["report"]),
-            network=from_edges(edges, int(network["n_agents"])),
+            plan=_plan(folder / PLAN),
             data_hash=str(record["hashes"]["data"]),
             result_hash=str(record["hashes"]["result"]),
             versions=dict(record["versions"]),
@@ -201,6 +196,13 @@ def _record(folder: Path) -> dict[str, Any]:
     if record["command"] not in REQUESTS or not isinstance(record["options"], dict):
         raise DataError(f"{folder / RECORD} was altered; give a folder as --run wrote it.")
     return record
+
+
+def _plan(path: Path) -> Plan:
+    try:
+        return Plan.from_toml(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as cause:
+        raise DataError(f"{path} holds no plan ({cause}); it is cut off or altered.") from None
 
 
 def _bases(path: Path) -> tuple[Array, ...]:
