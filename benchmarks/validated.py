@@ -6,6 +6,7 @@ the exact method at fixed settings, one owner of all data fitting the same entri
 
 import sys
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -52,8 +53,8 @@ def measure(dataset: str, splits: int) -> Iterator[str]:
 def _learned(method: Validated, train: gv.Ratings) -> tuple[Any, str]:
     plan = gv.Plan(train.n_items, RANK, gv.ring(N_AGENTS), method)
     parts = gv.split_users(train, N_AGENTS)
-    agents = [plan.agent(i, gv.CompletionProblem(part)) for i, part in enumerate(parts)]
-    outcome = gv.LocalEngine().run(agents, plan.timetable, AllFinished(N_AGENTS))
+    makers = [partial(plan.agent, i, gv.CompletionProblem(part)) for i, part in enumerate(parts)]
+    outcome = gv.LocalEngine().run(makers, plan.timetable, AllFinished(N_AGENTS))
     return outcome.states[0], outcome.stopped_because
 
 

@@ -8,7 +8,8 @@ import numpy as np
 from benchmarks.timing import timed
 
 import grassvine as gv
-from grassvine.engines.base import Outcome
+from grassvine.engines.base import AgentMaker, Outcome, make_agents
+from grassvine.engines.slots import run_slots
 from grassvine.foundations.arrays import Array
 from grassvine.gossip import Agent, Observer, StepReport
 from grassvine.network import Timetable
@@ -26,10 +27,11 @@ class Watch:
     bytes: list[int] = field(default_factory=lambda: [0])
     errors: list[float] = field(default_factory=lambda: [math.inf])
 
-    def run(self, agents: Sequence[Agent], timetable: Timetable, observe: Observer) -> Outcome:
+    def run(self, makers: Sequence[AgentMaker], timetable: Timetable, observe: Observer) -> Outcome:
         def error_of(agent: Agent) -> float:
             return SPACE.distance(SPACE.as_point(agent.state()["basis"]), self.target)
 
+        agents = make_agents(makers)
         errors = [error_of(agent) for agent in agents]
         slot = 0
 
@@ -45,7 +47,7 @@ class Watch:
             there = "all agents are there" if self.errors[-1] <= THERE else None
             return observe(report) or there
 
-        return gv.LocalEngine().run(agents, timetable, watch)
+        return run_slots(agents, timetable, watch, lambda actions: (act() for act in actions))
 
 
 @dataclass(frozen=True, eq=False)

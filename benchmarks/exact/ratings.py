@@ -1,6 +1,7 @@
 """MovieLens-1M, 80 % for training: the paper's formulation at any number of agents, and offsets."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 from benchmarks.exact.rows import Row, of_sums
@@ -70,10 +71,12 @@ def offsets(
         bounds = (float(parts[0].values.min()), float(parts[0].values.max()))
         train, test = (gv.split_users(part, n_agents) for part in parts)
         plan = gv.Plan(ratings.n_items, rank, gv.path(n_agents), Offsets())
-        agents = [plan.agent(i, gv.CompletionProblem(part)) for i, part in enumerate(train)]
+        makers = [
+            partial(plan.agent, i, gv.CompletionProblem(part)) for i, part in enumerate(train)
+        ]
         outcome, took = timed(
-            lambda plan=plan, agents=agents: gv.LocalEngine().run(  # type: ignore[misc]
-                agents, plan.timetable, AllFinished(n_agents)
+            lambda plan=plan, makers=makers: gv.LocalEngine().run(  # type: ignore[misc]
+                makers, plan.timetable, AllFinished(n_agents)
             )
         )
         squares = 0.0

@@ -1,3 +1,5 @@
+from functools import partial
+
 import numpy as np
 import pytest
 from tests.samples import N_ITEMS, own_function, ratings, tasks
@@ -30,9 +32,9 @@ def counting(number: int, n_sums: int) -> Program:
 def test_every_agent_hears_the_sum_of_all(network: gv.Network) -> None:
     tree = spanning_tree(network)
     problem = gv.PCAProblem(np.eye(3))
-    agents = [SumAgent(i, problem, counting(i, 4), tree) for i in range(6)]
+    makers = [partial(SumAgent, i, problem, counting(i, 4), tree) for i in range(6)]
     reports: list[StepReport] = []
-    outcome = gv.LocalEngine().run(agents, tree.rounds(7), reports.append)
+    outcome = gv.LocalEngine().run(makers, tree.rounds(7), reports.append)
     assert outcome.n_slots == tree.rounds(7).n_slots
     last = {report.agent: report for report in reports if report.slot < outcome.n_slots}
     assert {report.finished for report in last.values()} == {"all was added up"}

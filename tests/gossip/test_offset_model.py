@@ -1,5 +1,6 @@
 """Ratings with offsets: what many agents find by sums is what one owner of all data finds."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -48,8 +49,8 @@ def plan(method: Offsets, network: gv.Network, seed: int = 2) -> gv.Plan:
 def learned(plan: gv.Plan, ratings: gv.Ratings, engine: Any = None) -> tuple[Any, str]:
     """The agents' states, and why they stopped."""
     parts = gv.split_users(ratings, plan.network.n_agents)
-    agents = [plan.agent(i, gv.CompletionProblem(part)) for i, part in enumerate(parts)]
-    outcome = (engine or LocalEngine()).run(agents, plan.timetable, AllFinished(len(agents)))
+    makers = [partial(plan.agent, i, gv.CompletionProblem(part)) for i, part in enumerate(parts)]
+    outcome = (engine or LocalEngine()).run(makers, plan.timetable, AllFinished(len(makers)))
     return outcome.states, outcome.stopped_because
 
 

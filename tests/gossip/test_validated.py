@@ -1,6 +1,7 @@
 """Completion with λ and rank chosen on held-out entries: by many agents as by one."""
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -45,8 +46,8 @@ def plan(method: Validated, network: gv.Network, rank: int = MOST_RANK) -> gv.Pl
 def learned(plan: gv.Plan, ratings: gv.Ratings, engine: Any = None) -> tuple[Any, str]:
     """The agents' states, and why they stopped."""
     parts = gv.split_users(ratings, plan.network.n_agents)
-    agents = [plan.agent(i, gv.CompletionProblem(part)) for i, part in enumerate(parts)]
-    outcome = (engine or LocalEngine()).run(agents, plan.timetable, AllFinished(len(agents)))
+    makers = [partial(plan.agent, i, gv.CompletionProblem(part)) for i, part in enumerate(parts)]
+    outcome = (engine or LocalEngine()).run(makers, plan.timetable, AllFinished(len(makers)))
     return outcome.states, outcome.stopped_because
 
 

@@ -9,12 +9,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+from grassvine.foundations.blas import one_blas_thread
 from grassvine.foundations.errors import AgentError
 from grassvine.gossip.agent import Agent, State
 from grassvine.gossip.report import Observer
 from grassvine.network.timetable import Timetable
 
 Result = TypeVar("Result")
+
+# An agent is made where it will live: programs cannot travel, and data need not.
+AgentMaker = Callable[[], Agent]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,14 +41,20 @@ class Outcome:
 
 
 class Engine(Protocol):
-    """Something that runs agents by a timetable."""
+    """Something that makes agents and runs them by a timetable."""
 
-    def run(self, agents: Sequence[Agent], timetable: Timetable, observe: Observer) -> Outcome:
+    def run(self, makers: Sequence[AgentMaker], timetable: Timetable, observe: Observer) -> Outcome:
         """Run until the timetable is over or the observer gives a reason to stop."""
         ...
 
 
 TIMETABLE_OVER = "the timetable was over"
+
+
+def make_agents(makers: Sequence[AgentMaker]) -> list[Agent]:
+    """Make agents here; their first passes over the data keep the law too."""
+    with one_blas_thread():
+        return [make() for make in makers]
 
 
 def attributed(agent: Agent, slot: int, action: Callable[[], Result]) -> Result:

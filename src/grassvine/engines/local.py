@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grassvine.engines.base import Outcome
+from grassvine.engines.base import AgentMaker, Outcome, make_agents
 from grassvine.engines.slots import run_slots
-from grassvine.gossip.agent import Agent
 from grassvine.gossip.report import Observer
 from grassvine.network.timetable import Timetable
 
@@ -14,6 +13,7 @@ from grassvine.network.timetable import Timetable
 class LocalEngine:
     """Runs agents one after the other."""
 
-    def run(self, agents: Sequence[Agent], timetable: Timetable, observe: Observer) -> Outcome:
+    def run(self, makers: Sequence[AgentMaker], timetable: Timetable, observe: Observer) -> Outcome:
         """Run until the timetable is over or the observer gives a reason to stop."""
+        agents = make_agents(makers)
         return run_slots(agents, timetable, observe, lambda actions: (act() for act in actions))

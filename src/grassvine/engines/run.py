@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from grassvine.engines.base import Engine
 from grassvine.engines.local import LocalEngine
@@ -105,10 +105,10 @@ def run(
             f"there are {len(problems)} problems for {plan.network.n_agents} agents; "
             "give one problem to each agent."
         )
-    agents = [plan.agent(number, problem) for number, problem in enumerate(problems)]
+    makers = [partial(plan.agent, number, problem) for number, problem in enumerate(problems)]
     recorder = Recorder()
-    observe = together(recorder, AllFinished(len(agents)), *observers)
-    outcome = (engine or LocalEngine()).run(agents, plan.timetable, observe)
+    observe = together(recorder, AllFinished(len(makers)), *observers)
+    outcome = (engine or LocalEngine()).run(makers, plan.timetable, observe)
     return Run(
         plan=plan,
         bases=tuple(plan.geometry.as_point(state["basis"]) for state in outcome.states),

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from grassvine.engines.base import Outcome
+from grassvine.engines.base import AgentMaker, Outcome, make_agents
 from grassvine.engines.slots import run_slots
 from grassvine.foundations.options import whole_number
-from grassvine.gossip.agent import Agent
 from grassvine.gossip.report import Observer
 from grassvine.network.timetable import Timetable
 
@@ -22,8 +21,9 @@ class ThreadsEngine:
         """Check the options."""
         whole_number("workers", self.workers, least=1)
 
-    def run(self, agents: Sequence[Agent], timetable: Timetable, observe: Observer) -> Outcome:
+    def run(self, makers: Sequence[AgentMaker], timetable: Timetable, observe: Observer) -> Outcome:
         """Run until the timetable is over or the observer gives a reason to stop."""
+        agents = make_agents(makers)
         with ThreadPoolExecutor(self.workers, thread_name_prefix="grassvine-agent") as pool:
             return run_slots(
                 agents, timetable, observe, lambda actions: pool.map(lambda act: act(), actions)
