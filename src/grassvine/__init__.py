@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         split_users,
         subspace_tasks,
     )
-    from grassvine.engines import LocalEngine, Run, ThreadsEngine, run
+    from grassvine.engines import LocalEngine, RayEngine, Run, ThreadsEngine, ray_cluster, run
     from grassvine.geometry import Euclidean, Grassmann
     from grassvine.gossip import (
         EarlyStop,
@@ -87,6 +87,7 @@ __all__ = [
     "PCAProblem",
     "Plan",
     "Ratings",
+    "RayEngine",
     "Run",
     "StepSize",
     "Tasks",
@@ -109,6 +110,7 @@ __all__ = [
     "path",
     "precon_parallel",
     "precon_stochastic",
+    "ray_cluster",
     "ring",
     "run",
     "split_samples",

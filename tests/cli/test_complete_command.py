@@ -1,10 +1,12 @@
 import random
+import sys
 from pathlib import Path
 
 import pytest
 from tests.cli.commands import Command, rating_lines, write_ratings
 
 from grassvine.estimators.rating_request import CompletionRequest
+from grassvine.foundations.errors import MissingExtra
 
 PROMISED = {
     "n_users", "n_items", "n_ratings", "n_agents", "rank", "method", "train_rmse", "test_rmse",
@@ -114,6 +116,15 @@ def test_a_wrong_option_is_a_sentence_with_its_code(
     assert message in " ".join(done.err.replace("│", " ").split())
     assert done.out == "" and "Traceback" not in done.err
     assert sorted(ratings.parent.iterdir()) == there
+
+
+def test_without_ray_its_engine_gives_the_command_that_installs_it(
+    grassvine: Command, ratings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    done = grassvine("complete", ratings, "--json", "--engine", "ray")
+    assert done.code == 2 and done.out == ""
+    assert done.err.endswith(f"grassvine: {MissingExtra('the Ray engine', 'ray')}\n")
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,7 @@ def test_all_goes_on_without_absent_data_and_names_what_was_not_run(
         (["case1", "--repeats", "0"], 2, "greater than or equal to 1"),
         (["case1", "--seed", "-1"], 2, "greater than or equal to 0"),
         (["case1", "--scale", "huge"], 2, "'huge' is not one of"),
-        (["case1", "--engine", "ray"], 2, "'ray' is not one of"),
+        (["case1", "--engine", "spark"], 2, "'spark' is not one of"),
         ([], 2, "Missing argument"),
         (["case1", "--out", "/dev/null/x"], 7, "/dev/null/x cannot be written to (Not a directory"),
         (["all", "--out", "/dev/null/x"], 7, "/dev/null/x cannot be written to (Not a directory"),

@@ -21,7 +21,7 @@ Holdout = Annotated[
     float, typer.Option(help="The share to hold out and measure on; 0 learns from all.")
 ]
 Seed = Annotated[int, typer.Option(help="From it all chance is drawn.")]
-EngineName = Annotated[str, typer.Option(help="Where agents run: local or threads.")]
+EngineName = Annotated[str, typer.Option(help="Where agents run: local, threads or ray.")]
 Separator = Annotated[
     str | None, typer.Option(help="What separates the fields of a text; sniffed unless told.")
 ]

@@ -27,6 +27,7 @@ class EngineName(StrEnum):
 
     local = "local"
     threads = "threads"
+    ray = "ray"
 
 
 def reproduce(
@@ -102,9 +103,9 @@ def reproduce(
 
 
 def _engine(name: EngineName) -> "Engine":
-    from grassvine.engines import LocalEngine, ThreadsEngine
+    from grassvine.estimators.options import as_engine
 
-    return ThreadsEngine() if name is EngineName.threads else LocalEngine()
+    return as_engine(name.value)
 
 
 def _progress(title: str, n_slots: int) -> "AbstractContextManager[Observer | None]":

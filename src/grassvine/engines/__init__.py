@@ -1,8 +1,20 @@
 """Where agents run: an engine knows who meets whom, never why."""
 
-from grassvine.engines.base import Engine, Outcome
+from grassvine.engines.base import AgentMaker, Engine, Outcome
 from grassvine.engines.local import LocalEngine
+from grassvine.engines.ray import RayEngine
+from grassvine.engines.ray_cluster import ray_cluster
 from grassvine.engines.run import Run, run
 from grassvine.engines.threads import ThreadsEngine
 
-__all__ = ["Engine", "LocalEngine", "Outcome", "Run", "ThreadsEngine", "run"]
+__all__ = [
+    "AgentMaker",
+    "Engine",
+    "LocalEngine",
+    "Outcome",
+    "RayEngine",
+    "Run",
+    "ThreadsEngine",
+    "ray_cluster",
+    "run",
+]

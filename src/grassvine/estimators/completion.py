@@ -64,7 +64,7 @@ class GossipCompleter(Together):
     on_unknown : {"raise", "nan", "fallback"}
         What predictions for unknown users or items are.
     engine : str or Engine
-        Where agents run: ``"local"``, ``"threads"``.
+        Where agents run: ``"local"``, ``"threads"`` or ``"ray"``.
     warm_start : bool
         Begin the next fit at the subspace of the last; the items must be the same.
     random_state : int, RandomState or None

@@ -56,7 +56,7 @@ class GossipMultitaskRegressor(Watched, TasksRegressor):
         Whether features are divided by their standard deviation over all samples; without
         intercepts by their root mean square, and then they are not shifted.
     engine : str or Engine
-        Where agents run: ``"local"`` or ``"threads"``.
+        Where agents run: ``"local"``, ``"threads"`` or ``"ray"``.
     rho : float
         For gossip: the weight of agreement against the tasks, as a multiple of the mean agent's sum
         of squared targets.

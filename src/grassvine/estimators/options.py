@@ -5,7 +5,7 @@ from typing import Any
 
 from sklearn.utils import check_random_state
 
-from grassvine.engines import Engine, LocalEngine, ThreadsEngine
+from grassvine.engines import Engine, LocalEngine, RayEngine, ThreadsEngine
 from grassvine.foundations.errors import NetworkError, PlanError, unknown
 from grassvine.foundations.options import whole_number
 from grassvine.gossip import (
@@ -45,7 +45,11 @@ NETWORKS: Mapping[str, Callable[[int], Network]] = {
     "exponential": exponential,
     "random": _random,
 }
-ENGINES: Mapping[str, Callable[[], Engine]] = {"local": LocalEngine, "threads": ThreadsEngine}
+ENGINES: Mapping[str, Callable[[], Engine]] = {
+    "local": LocalEngine,
+    "threads": ThreadsEngine,
+    "ray": RayEngine,
+}
 
 # Each is made for ρ and about so many updates an agent.
 _Maker = Callable[[float, int, int], Method]

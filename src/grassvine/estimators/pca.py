@@ -60,7 +60,7 @@ class GossipPCA(
     center : bool
         Whether the mean of all samples is subtracted. Without that, variances are about 0.
     engine : str or Engine
-        Where agents run: ``"local"`` or ``"threads"``.
+        Where agents run: ``"local"``, ``"threads"`` or ``"ray"``.
     rho : float
         For gossip: the weight of agreement against the samples, as a multiple of the mean agent's
         sum of squares.
