@@ -97,6 +97,10 @@ def test_the_answer_is_the_pooled_one_at_any_number_of_agents(n_agents: int) -> 
     assert GRASSMANN.distance(result.bases[0], ending.standing.basis) < 1e-6
 
 
+def test_it_is_what_a_plan_does_unless_told_otherwise() -> None:
+    assert gv.Plan(60, 3, gv.ring(6)).method == gv.Exact()
+
+
 def test_a_lone_agent_sends_nothing_and_keeps_a_history(table: gv.Ratings) -> None:
     plan = gv.Plan(60, 3, gv.path(1), gv.Exact())
     result = gv.run(plan, [gv.CompletionProblem(table)], engine=gv.ThreadsEngine())

@@ -11,7 +11,8 @@ from grassvine.foundations.seeds import stream
 from grassvine.geometry import Geometry, Grassmann
 from grassvine.gossip import plan_file
 from grassvine.gossip.agent import Agent
-from grassvine.gossip.method import Gossip, Method
+from grassvine.gossip.exact import Exact
+from grassvine.gossip.method import Method
 from grassvine.network.graph import Network
 from grassvine.network.timetable import Timetable
 from grassvine.problems.base import LocalProblem
@@ -28,7 +29,7 @@ class Plan:
     network : Network
         Who may meet whom.
     method : Method
-        How agents move.
+        How agents learn; by default so that each ends with what one owner of all data would find.
     geometry : Geometry
         Where they move.
     seed : int
@@ -41,7 +42,7 @@ class Plan:
     n_items: int
     rank: int
     network: Network
-    method: Method = field(default_factory=Gossip)
+    method: Method = field(default_factory=Exact)
     geometry: Geometry = field(default_factory=Grassmann)
     seed: int = 0
     first: Array | None = field(default=None, repr=False, compare=False)
