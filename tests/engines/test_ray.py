@@ -108,7 +108,7 @@ class TestInACluster:
         lock = threading.Lock()
         own = gv.CustomProblem(N_ITEMS, lambda basis: (float(lock.locked()), basis))
         with pytest.raises(
-            PlanError, match=r"cannot be sent to its actor \(.*lock.*another engine"
+            PlanError, match=r"(?s)cannot be sent to its actor \(.*lock.*another engine"
         ):
             gv.run(plan(2), [own, own], engine=gv.RayEngine())
 

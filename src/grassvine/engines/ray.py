@@ -6,7 +6,7 @@ caller reach an actor in the order of submission as long as none is retried, so 
 that dies ends the run.
 """
 
-import pickle
+import copy
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -97,9 +97,14 @@ class _Crew:
         """Make every agent in its actor."""
         calls = []
         for host, numbers in self._hosts_of(range(len(makers))):
-            # As bytes: what Ray itself unpacks are read-only views of its store.
-            recipes = self._packed([makers[number] for number in numbers])
-            calls.append((numbers[0], host.make.remote(numbers, recipes)))
+            theirs = [makers[number] for number in numbers]
+            try:
+                calls.append((numbers[0], host.make.remote(numbers, theirs)))
+            except TypeError as cause:
+                raise PlanError(
+                    f"a problem cannot be sent to its actor ({cause}); give one that Ray can "
+                    "serialise, or choose another engine."
+                ) from cause
         list(self._collect(0, calls))
 
     def meet(self, slot: int, inboxes: Sequence[Inbox]) -> Iterator[StepReport]:
@@ -142,15 +147,6 @@ class _Crew:
         for place, group in groupby(numbers, key=lambda number: number // self._each):
             yield self._hosts[place], list(group)
 
-    def _packed(self, makers: list[AgentMaker]) -> bytes:
-        try:
-            return bytes(self._ray.cloudpickle.dumps(makers))
-        except (TypeError, pickle.PicklingError) as cause:
-            raise PlanError(
-                f"a problem cannot be sent to its actor ({cause}); give one that pickle can write, "
-                "or choose another engine."
-            ) from cause
-
     def _collect(self, slot: int, calls: Iterable[tuple[int, Any]]) -> Iterator[Any]:
         """Wait for calls, each known by the first agent it concerns; yield their results."""
         errors = self._ray.exceptions
@@ -184,10 +180,10 @@ class _Host:
         self._limit = one_blas_thread()  # holds from here on, as nobody leaves it
         self._agents: dict[int, Agent] = {}
 
-    def make(self, numbers: list[int], recipes: bytes) -> list[int]:
-        """Make agents of recipes that the driver packed."""
-        makers: list[AgentMaker] = pickle.loads(recipes)  # noqa: S301 (Ray's calls are pickles too)
-        self._agents = {n: make() for n, make in zip(numbers, makers, strict=True)}
+    def make(self, numbers: list[int], makers: list[AgentMaker]) -> list[int]:
+        """Make agents; a copy, as arrays that Ray hands over are read-only views of its store."""
+        own = copy.deepcopy(makers)
+        self._agents = {n: make() for n, make in zip(numbers, own, strict=True)}
         return numbers
 
     def outgoing(self, slot: int, writers: list[int]) -> bytes | list[bytes]:
