@@ -90,7 +90,7 @@ def test_the_rank_is_found_on_held_out_samples() -> None:
         ({"method": "gossip", "agents": 2, "rho": -1.0}, PlanError, "rho is -1"),
         ({"network": "rign"}, PlanError, "unknown network 'rign'; did you mean 'ring'"),
         ({"network": gv.ring(4), "agents": 3}, NetworkError, "has 4 agents and the data 3"),
-        ({"engine": "ray"}, PlanError, "unknown engine 'ray'"),
+        ({"engine": "spark"}, PlanError, "unknown engine 'spark'"),
         ({"random_state": -1}, PlanError, "random_state is -1"),
     ],
 )
