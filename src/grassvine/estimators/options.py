@@ -10,7 +10,6 @@ from grassvine.foundations.errors import NetworkError, PlanError, unknown
 from grassvine.foundations.options import whole_number
 from grassvine.gossip import (
     REXTRA,
-    Gossip,
     Method,
     Tracked,
     parallel,
@@ -91,9 +90,7 @@ def gossip_by_name(name: str, rho: float, updates: int, n_agents: int) -> Method
             f"method {name!r} needs two agents or more; choose agents=2, or method='exact', "
             "which one agent can run alone."
         )
-    method = GOSSIP[name](rho, updates, n_agents)
-    assert isinstance(method, Gossip | Tracked | REXTRA)
-    return method
+    return GOSSIP[name](rho, updates, n_agents)
 
 
 def one_of(what: str, given: object, known: Mapping[str, Any] | tuple[str, ...]) -> str:
