@@ -1,9 +1,12 @@
 """Methods made of sums: all agents run one program, and what they must agree on are sums over all.
 
-A program is a generator that each agent runs over its own problem. It yields its part of a sum and
-is sent the sum of all parts, which has the same bits everywhere; so all agents take the same
-decisions, and stand at the same point. Here the sums go up and down a tree; :func:`alone` runs the
-same program for one owner of all data.
+A program is a generator that each agent runs over its own problem. It yields how to compute its
+part of a sum and is sent the sum of all parts, which has the same bits everywhere; so all agents
+take the same decisions, and stand at the same point. Here the sums go up and down a tree;
+:func:`alone` runs the same program for one owner of all data.
+
+All that takes a pass over the data happens in computing a part: a program that is told its sums
+once more goes through them without one.
 """
 
 import math
@@ -12,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from grassvine.foundations.arrays import Array, as_numbers
 from grassvine.foundations.blas import one_blas_thread
@@ -32,11 +36,19 @@ class Standing:
     gradient_norm: float = math.nan
 
 
+# Returns the arrays and numbers that are this agent's part of a sum.
+Compute: TypeAlias = Callable[[], Sequence[Array | float]]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """An agent's part of a sum, and where its program stands."""
+    """How to compute an agent's part of a sum, and where its program stands.
 
-    values: Array
+    Who runs the program calls ``compute`` before it sends the sum, once, or not at all where it
+    knows the sum already. It changes nothing but what it keeps for later parts.
+    """
+
+    compute: Compute
     standing: Standing
 
 
@@ -48,25 +60,32 @@ class Ending:
     reason: str
 
 
-Program: TypeAlias = Generator[Part, Array, Ending]
-Adding: TypeAlias = Generator[Part, Array, list[Array]]
 Result = TypeVar("Result")
+# Is sent the arrays of its parts, summed over all agents.
+Adding: TypeAlias = Generator[Part, list[Array], Result]
+Program: TypeAlias = Adding[Ending]
 
 
-def add_up(standing: Standing, *parts: Array | float) -> Adding:
+def add_up(standing: Standing, compute: Compute) -> Adding[list[Array]]:
     """Add several arrays over all agents in one sum; for use with ``yield from``."""
-    arrays = [np.asarray(part, dtype=np.float64) for part in parts]
-    total = yield Part(np.concatenate([array.ravel() for array in arrays]), standing)
-    ends = np.cumsum([array.size for array in arrays])
-    return [
-        piece.reshape(array.shape)
-        for piece, array in zip(np.split(total, ends[:-1]), arrays, strict=True)
-    ]
+    return (yield Part(compute, standing))
 
 
-def restated(
-    program: Generator[Part, Array, Result], change: Callable[[Standing], Standing]
-) -> Generator[Part, Array, Result]:
+def flat(arrays: Sequence[ArrayLike]) -> tuple[Array, list[tuple[int, ...]]]:
+    """Return the numbers of several arrays one after the other, and the arrays' shapes."""
+    numbers = [np.asarray(array, dtype=np.float64) for array in arrays]
+    shapes = [array.shape for array in numbers]
+    return np.concatenate([array.ravel() for array in numbers]), shapes
+
+
+def shaped(numbers: Array, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
+    """Return the arrays of which :func:`flat` made numbers and shapes."""
+    ends = np.cumsum([math.prod(shape) for shape in shapes])
+    pieces = np.split(numbers, ends[:-1])
+    return [piece.reshape(shape) for piece, shape in zip(pieces, shapes, strict=True)]
+
+
+def restated(program: Adding[Result], change: Callable[[Standing], Standing]) -> Adding[Result]:
     """Run a program and change what others see of where it stands on the way."""
     part = next(program)
     while True:
@@ -84,7 +103,7 @@ def alone(program: Program) -> Ending:
         part = next(program)
         while True:
             try:
-                part = program.send(part.values)
+                part = program.send(shaped(*flat(part.compute())))
             except StopIteration as end:
                 ending: Ending = end.value
                 return ending
@@ -103,8 +122,8 @@ class SumAgent:
         self._finished = ""
         with one_blas_thread():
             part = next(program)
+            self._begin(part.compute)
         self._standing = part.standing
-        self._partial = self._part = part.values
         self._total = np.zeros(0)
 
     @property
@@ -172,13 +191,18 @@ class SumAgent:
             return
         self._updates += 1
         try:
-            part = self._program.send(total)
-            self._standing, self._part = part.standing, part.values
+            part = self._program.send(shaped(total, self._shapes))
         except StopIteration as end:
             ending: Ending = end.value
+            self._standing, self._finished = ending.standing, ending.reason
             # The others may need this agent to pass on messages for a while: empty ones.
-            self._standing, self._part = ending.standing, np.zeros(0)
-            self._finished = ending.reason
+            self._begin(lambda: (np.zeros(0),))
+            return
+        self._standing = part.standing
+        self._begin(part.compute)
+
+    def _begin(self, compute: Compute) -> None:
+        self._part, self._shapes = flat(compute())
         self._partial = self._part
 
     def _numbers_of(self, message: Message) -> Array:
