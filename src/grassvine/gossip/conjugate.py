@@ -123,7 +123,9 @@ def evaluate(
 
     def own() -> tuple[Array, Array, Array]:
         here = problem.evaluate(basis)
-        numbers = [here.cost, here.squared_error, *([watch.count(basis)] if watch else [])]
+        # It is NaN where it means nothing; a sum is one of numbers.
+        error = 0.0 if math.isnan(here.squared_error) else here.squared_error
+        numbers = [here.cost, error, *([watch.count(basis)] if watch else [])]
         return here.gradient, here.gram, np.array(numbers)
 
     slope, gram, sums = yield from add_up(standing, own)
