@@ -45,6 +45,13 @@ def test_every_agent_hears_the_sum_of_all(network: gv.Network) -> None:
     assert {report.cost for report in last.values()} == {4.0}
 
 
+def test_an_agent_keeps_to_what_engines_rely_on() -> None:
+    plan = gv.Plan(N_ITEMS, 3, gv.path(2), gv.Exact())
+    parts = gv.split_users(ratings(), 2)
+    makers = [partial(plan.agent, i, gv.CompletionProblem(part)) for i, part in enumerate(parts)]
+    gv.check_agent(makers[0], makers[1]())
+
+
 def test_a_run_ends_when_all_agents_are_done() -> None:
     problems = [gv.CompletionProblem(part) for part in gv.split_users(ratings(), 4)]
     plan = gv.Plan(N_ITEMS, 3, gv.path(4), gv.Exact(tolerance=1e-3, by_rank=False))
