@@ -47,7 +47,7 @@ class Agent(Protocol):
         ...
 
     def meet(self, slot: int, inbox: Sequence[Message]) -> StepReport:
-        """Take the messages of a slot, sorted by sender, and move: the only mutation there is."""
+        """Take the messages of a slot, sorted by sender, and move: the only mutation in a run."""
         ...
 
     def conclude(self, slot: int) -> StepReport:
