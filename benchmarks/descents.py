@@ -30,7 +30,7 @@ from grassvine.gossip.conjugate import (
 )
 from grassvine.gossip.dividers import Kronecker
 from grassvine.gossip.lbfgs import Pairs
-from grassvine.gossip.sums import Standing
+from grassvine.gossip.sums import Standing, flat, shaped
 
 STARTS = range(5)
 MOST_SUMS = 600
@@ -68,9 +68,10 @@ def _until_close(
         going = descend(problem, start, divider, RULES)
         part = next(going)
         while len(log) < MOST_SUMS:
-            numbers += part.values.size
+            own = flat(part.compute())
+            numbers += own[0].size
             try:
-                part = going.send(part.values)
+                part = going.send(shaped(*own))
             except StopIteration:
                 break
             log.append((part.standing.cost, numbers, time.process_time() - began))

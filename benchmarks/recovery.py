@@ -92,8 +92,8 @@ def _exact(problem: gv.CompletionProblem, seed: int) -> tuple[Array, float, bool
 def _counted(program: Program, sizes: list[int]) -> Program:
     part: Part = next(program)
     while True:
-        sizes.append(part.values.size)
         total = yield part
+        sizes.append(sum(array.size for array in total))
         try:
             part = program.send(total)
         except StopIteration as end:

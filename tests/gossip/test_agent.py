@@ -1,3 +1,5 @@
+from collections.abc import Iterable, Sequence
+
 import numpy as np
 import pytest
 from tests.samples import N_ITEMS, ratings
@@ -5,7 +7,8 @@ from tests.samples import N_ITEMS, ratings
 import grassvine as gv
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import CheckFailed, MessageError
-from grassvine.gossip import GossipAgent, Message
+from grassvine.gossip import GossipAgent, Message, StepReport
+from grassvine.gossip.agent import State
 
 METHODS = [gv.stochastic(), gv.precon_stochastic(), gv.parallel(), gv.precon_parallel()]
 
@@ -19,7 +22,7 @@ def agents(method: gv.Gossip | None = None, count: int = 2) -> list[GossipAgent]
 
 @pytest.mark.parametrize("method", METHODS)
 def test_an_agent_keeps_to_what_engines_rely_on(method: gv.Gossip) -> None:
-    gv.check_agent(*agents(method))
+    gv.check_agent(lambda: agents(method)[0], agents(method)[1])
 
 
 def test_an_agent_counts_its_updates_from_zero() -> None:
@@ -61,13 +64,57 @@ def test_a_bad_basis_from_a_neighbour_is_refused_and_moves_nothing(
     assert one.state()["updates"] == [0]
 
 
-def test_the_shipped_check_finds_an_agent_that_moves_when_asked_what_it_sends() -> None:
-    class Restless(GossipAgent):
-        def outgoing(self, slot: int) -> Message:
-            self._basis = -self._basis
-            return super().outgoing(slot)
+class Restless(GossipAgent):
+    """Moves when it is asked what it sends."""
 
-    one, other = agents()
-    one.__class__ = Restless
-    with pytest.raises(CheckFailed, match="outgoing has no side effect: a second message differed"):
-        gv.check_agent(one, other)
+    def outgoing(self, slot: int) -> Message:
+        self._basis = -self._basis
+        return super().outgoing(slot)
+
+
+class Nervous(GossipAgent):
+    """Moves when it is asked what it remembers."""
+
+    def memory(self) -> State:
+        self._basis = -self._basis
+        return super().memory()
+
+
+class Secretive(GossipAgent):
+    """Turns its basis at every other meeting, and does not tell how many there were."""
+
+    _meetings = 0
+
+    def meet(self, slot: int, inbox: Sequence[Message]) -> StepReport:
+        report = super().meet(slot, inbox)
+        self._meetings += 1
+        self._basis = self._basis * (-1.0) ** self._meetings
+        return report
+
+
+class Careless(GossipAgent):
+    """Does not take what it is told."""
+
+    def recall(self, lessons: Iterable[State], memory: State) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("kind", "broken"),
+    [
+        (Restless, "outgoing has no side effect: a second message differed"),
+        (Nervous, "what is asked has no side effect: basis differs"),
+        (Secretive, "an agent can be brought back: basis differs"),
+        (Careless, "an agent can be brought back: it sends other bytes"),
+    ],
+)
+def test_the_shipped_check_finds_an_agent_that_breaks_a_law(
+    kind: type[GossipAgent], broken: str
+) -> None:
+    def make() -> GossipAgent:
+        agent = agents()[0]
+        agent.__class__ = kind
+        return agent
+
+    with pytest.raises(CheckFailed, match=broken):
+        gv.check_agent(make, agents()[1])

@@ -1,6 +1,6 @@
 """DeEPCA, held against the eigenvectors of the pooled samples."""
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -152,7 +152,8 @@ def test_flat_space_is_refused() -> None:
 
 
 def test_an_agent_keeps_to_what_engines_rely_on() -> None:
-    gv.check_agent(*team_of(gv.path(2), DeEPCA()))
+    team = partial(team_of, gv.path(2), DeEPCA())
+    gv.check_agent(lambda: team()[0], team()[1])
 
 
 def test_threads_give_the_same_bits() -> None:

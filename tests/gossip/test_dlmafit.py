@@ -246,7 +246,7 @@ def test_flat_space_is_refused() -> None:
 
 
 def test_an_agent_keeps_to_what_engines_rely_on() -> None:
-    gv.check_agent(*agents(gv.path(2)))
+    gv.check_agent(lambda: agents(gv.path(2))[0], agents(gv.path(2))[1])
 
 
 def test_messages_are_both_trackers_and_a_report_counts_them() -> None:

@@ -11,18 +11,22 @@ from grassvine.foundations.errors import MessageError, PlanError
 from grassvine.gossip import Message, StepReport
 from grassvine.gossip.conjugate import Descending, Descent, Rules, descend_together
 from grassvine.gossip.dividers import ItemShares, Plain
-from grassvine.gossip.sums import Ending, Program, Standing, SumAgent, add_up, alone
+from grassvine.gossip.sums import Ending, Program, Standing, SumAgent, add_up, alone, flat, shaped
 from grassvine.network.tree import spanning_tree
 
 GRASSMANN = gv.Grassmann()
 NETWORKS = (gv.path(6), gv.star(6), gv.ring(6), gv.grid(6), gv.erdos_renyi(6, 0.5, seed=1))
 
 
+def own_part(number: int, step: int) -> tuple[float, Array]:
+    return float(number), np.arange(step + 1.0)
+
+
 def counting(number: int, n_sums: int) -> Program:
     """A program that adds up its agent's number, and keeps what it hears."""
     heard = []
     for step in range(n_sums):
-        totals = yield from add_up(Standing(np.eye(3)), float(number), np.arange(step + 1.0))
+        totals = yield from add_up(Standing(np.eye(3)), partial(own_part, number, step))
         heard.append((float(totals[0]), totals[1].tolist()))
     assert heard == [(15.0, [6.0 * k for k in range(step + 1)]) for step in range(n_sums)]
     return Ending(Standing(np.eye(3), cost=float(len(heard))), "all was added up")
@@ -39,6 +43,13 @@ def test_every_agent_hears_the_sum_of_all(network: gv.Network) -> None:
     last = {report.agent: report for report in reports if report.slot < outcome.n_slots}
     assert {report.finished for report in last.values()} == {"all was added up"}
     assert {report.cost for report in last.values()} == {4.0}
+
+
+def test_an_agent_keeps_to_what_engines_rely_on() -> None:
+    plan = gv.Plan(N_ITEMS, 3, gv.path(2), gv.Exact())
+    parts = gv.split_users(ratings(), 2)
+    makers = [partial(plan.agent, i, gv.CompletionProblem(part)) for i, part in enumerate(parts)]
+    gv.check_agent(makers[0], makers[1]())
 
 
 def test_a_run_ends_when_all_agents_are_done() -> None:
@@ -155,7 +166,7 @@ def finish(descending: Descending, costs: list[float] | None = None) -> Descent:
     part = next(descending)
     while True:
         try:
-            part = descending.send(part.values)
+            part = descending.send(shaped(*flat(part.compute())))
         except StopIteration as end:
             descent: Descent = end.value
             return descent

@@ -7,7 +7,7 @@ import grassvine as gv
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.seeds import stream
 from grassvine.gossip.krylov import MOST_BLOCKS
-from grassvine.gossip.sums import Ending
+from grassvine.gossip.sums import Ending, flat, shaped
 
 GRASSMANN = gv.Grassmann()
 
@@ -30,7 +30,7 @@ def find(samples: Array, rank: int) -> tuple[Ending, int]:
     while True:
         n_sums += 1
         try:
-            part = program.send(part.values)
+            part = program.send(shaped(*flat(part.compute())))
         except StopIteration as end:
             return end.value, n_sums
 
@@ -73,13 +73,13 @@ def test_cost_and_gradient_are_those_of_the_basis() -> None:
     problem = gv.PCAProblem(samples)
     start = gv.Plan(20, 3, gv.path(2)).start(0)
     program = gv.Exact().program(problem, start, 0)
-    part = program.send(next(program).values)
+    part = program.send(shaped(*flat(next(program).compute())))
     for _ in range(3):
         there = problem.evaluate(part.standing.basis)
         gradient = GRASSMANN.project(part.standing.basis, there.gradient)
         assert part.standing.cost == pytest.approx(there.cost, rel=1e-12)
         assert part.standing.gradient_norm == pytest.approx(np.linalg.norm(gradient), rel=1e-9)
-        part = program.send(part.values)
+        part = program.send(shaped(*flat(part.compute())))
 
 
 @pytest.mark.parametrize("rank", [1, 4, 7, 8])

@@ -18,7 +18,7 @@ from grassvine.gossip.observers import AllFinished
 from grassvine.gossip.offset_choice import choose_offsets, most_sums
 from grassvine.gossip.offset_fit import Effort, OffsetStanding, fit_offsets
 from grassvine.gossip.offset_model import Offsets
-from grassvine.gossip.sums import Program, alone
+from grassvine.gossip.sums import Program, alone, flat, shaped
 from grassvine.problems.offset_ratings import OffsetRatings
 
 RANK = 3
@@ -64,7 +64,7 @@ def costs_of(program: Program) -> list[float]:
     part, costs = next(program), []
     while True:
         try:
-            part = program.send(part.values)
+            part = program.send(shaped(*flat(part.compute())))
             costs.append(part.standing.cost)
         except StopIteration as end:
             return [*costs, end.value.standing.cost]

@@ -1,6 +1,7 @@
 """Asynchronous gossip: steps by an agent's own updates, meetings by its own clock, and replays."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -67,10 +68,10 @@ def test_where_all_move_at_every_slot_the_clocks_agree() -> None:
 
 def test_an_agent_with_a_clock_of_its_own_keeps_to_what_engines_rely_on() -> None:
     one, other, *_ = (
-        OWN.agent(plan(), number, gv.CompletionProblem(part))
+        partial(OWN.agent, plan(), number, gv.CompletionProblem(part))
         for number, part in enumerate(gv.split_users(ratings(), 4))
     )
-    gv.check_agent(one, other)
+    gv.check_agent(one, other())
 
 
 @pytest.mark.parametrize("engine", [gv.ThreadsEngine(3), ProcessEngine()], ids=["threads", "bytes"])

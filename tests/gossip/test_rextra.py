@@ -1,6 +1,6 @@
 """REXTRA, and what all agents that talk to all their neighbours keep to."""
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -189,8 +189,8 @@ def test_a_problem_that_hides_its_curvature_is_refused() -> None:
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_an_agent_keeps_to_what_engines_rely_on(name: str) -> None:
     plan = gv.Plan(N_ITEMS, 3, gv.path(2), REXTRA())
-    one, other = team_of(plan, [PROBLEMS[name](0), PROBLEMS[name](1)])
-    gv.check_agent(one, other)
+    one, other = (partial(plan.agent, i, PROBLEMS[name](i)) for i in range(2))
+    gv.check_agent(one, other())
 
 
 def test_all_start_at_the_same_basis() -> None:

@@ -1,7 +1,7 @@
 """Tracked L-BFGS: what is tracked, its parts, and where it ends."""
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 
 import numpy as np
@@ -291,8 +291,8 @@ def test_flat_space_is_refused() -> None:
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_an_agent_keeps_to_what_engines_rely_on(name: str) -> None:
     plan = gv.Plan(N_ITEMS, 3, gv.path(2), Tracked())
-    one, other = team_of(plan, [PROBLEMS[name](0), PROBLEMS[name](1)])
-    gv.check_agent(one, other)
+    one, other = (partial(plan.agent, i, PROBLEMS[name](i)) for i in range(2))
+    gv.check_agent(one, other())
 
 
 @every_kind

@@ -1,16 +1,22 @@
 """The laws of an agent."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from grassvine.checks.laws import require
 from grassvine.foundations.blas import one_blas_thread
-from grassvine.gossip.agent import Agent
-from grassvine.gossip.message import decode, encode
+from grassvine.gossip.agent import Agent, State
+from grassvine.gossip.message import Message, decode, encode
 
 
-def check_agent(agent: Agent, neighbour: Agent) -> None:
-    """Let an agent meet a neighbour at slot 0 and check that it keeps to what engines rely on."""
+def check_agent(make: Callable[[], Agent], neighbour: Agent) -> None:
+    """Let an agent meet a neighbour at slot 0 and check that it keeps to what engines rely on.
+
+    It is made a second time, to be brought to where the first stands.
+    """
     with one_blas_thread():
+        agent = make()
         first, second = encode(agent.outgoing(0)), encode(agent.outgoing(0))
         require(first == second, "outgoing has no side effect", "a second message differed")
         shapes = neighbour.expected(0)
@@ -36,7 +42,41 @@ def check_agent(agent: Agent, neighbour: Agent) -> None:
             "a report counts what was received",
             f"{report.messages} messages of {report.bytes} bytes, not 1 of {size}",
         )
-        before = {name: array.copy() for name, array in agent.state().items()}
+        lesson, memory, before = (
+            _copied(told) for told in (agent.lesson(), agent.memory(), agent.state())
+        )
         agent.conclude(1)
-        for name, array in agent.state().items():
-            require(np.array_equal(array, before[name]), "conclude does not move", f"{name} moved")
+        _require_same(agent.state(), before, "conclude does not move")
+        _require_same(agent.memory(), memory, "what is asked has no side effect")
+        twin = make()
+        twin.recall(iter([lesson]), memory)
+        _require_twins(twin, agent, neighbour.outgoing(1))
+
+
+def _require_twins(twin: Agent, agent: Agent, message: Message) -> None:
+    """Require that an agent which was brought back stands and moves like the other."""
+    law = "an agent can be brought back"
+    sent = encode(twin.outgoing(1)) == encode(agent.outgoing(1))
+    require(sent, law, "it sends other bytes")
+    require(twin.expected(1) == agent.expected(1), law, "it accepts other shapes")
+    _require_same(twin.state(), agent.state(), law)
+    _require_same(twin.memory(), agent.memory(), law)
+    # Not every agent can meet the same neighbour again: a parent hears its children in turn.
+    if agent.expected(1) == {name: array.shape for name, array in message.arrays.items()}:
+        # The repr of a float is exact, and NaN is like NaN.
+        same = repr(twin.meet(1, [message])) == repr(agent.meet(1, [message]))
+        require(same, law, "its next report differs")
+        _require_same(twin.state(), agent.state(), law)
+    require(repr(twin.conclude(2)) == repr(agent.conclude(2)), law, "it concludes otherwise")
+
+
+def _copied(told: State) -> State:
+    """Copy arrays as a file would."""
+    return {name: np.array(array, order="C") for name, array in told.items()}
+
+
+def _require_same(found: State, wanted: State, law: str) -> None:
+    require(set(found) == set(wanted), law, f"there are {sorted(found)}, not {sorted(wanted)}")
+    for name, array in wanted.items():
+        same = found[name].shape == array.shape and found[name].tobytes() == array.tobytes()
+        require(same, law, f"{name} differs")

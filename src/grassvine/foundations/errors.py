@@ -8,7 +8,7 @@
     │   ├── DataError                ratings, tasks, samples
     │   ├── NetworkError             agents and links
     │   ├── PlanError                options of a run
-    │   ├── MessageError             bytes or arrays from a neighbour
+    │   ├── MessageError             bytes or arrays from a neighbour, or an agent's past
     │   └── ModelError               a saved model
     ├── OutputError (OSError)        a file or folder cannot be written
     ├── AgentError (RuntimeError)    an agent failed in the middle of a run
@@ -49,7 +49,7 @@ class PlanError(InputError):
 
 
 class MessageError(InputError):
-    """What a neighbour sent cannot be used."""
+    """What a neighbour sent, or what an agent is told of its past, cannot be used."""
 
 
 class ModelError(InputError):

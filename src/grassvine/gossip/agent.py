@@ -1,7 +1,7 @@
 """Agents: all that an engine may know of a method."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -11,6 +11,7 @@ from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import MessageError
 from grassvine.geometry import Geometry
 from grassvine.gossip.message import Message, Shapes
+from grassvine.gossip.recalled import as_counts, recalled, refuse_lessons
 from grassvine.gossip.report import StepReport
 from grassvine.gossip.step import gossip_step
 from grassvine.problems.base import Evaluation, LocalProblem
@@ -22,7 +23,15 @@ State = Mapping[str, NDArray[np.generic]]
 
 
 class Agent(Protocol):
-    """Says what it sends, takes what it receives; knows how to move, never where it runs."""
+    """Says what it sends, takes what it receives; knows how to move, never where it runs.
+
+    An agent that has reported that it is ``finished`` does not move any more: further meetings
+    leave its state, its memory and what it concludes as they are.
+
+    An agent whose process died is brought back by making it anew, from the same plan and data,
+    and telling it again what it learned: the lessons of its meetings, in order, and its memory.
+    Both may hold what is private; they are for whoever holds the data.
+    """
 
     @property
     def id(self) -> int:
@@ -38,7 +47,7 @@ class Agent(Protocol):
         ...
 
     def meet(self, slot: int, inbox: Sequence[Message]) -> StepReport:
-        """Take the messages of a slot, sorted by sender, and move: the only mutation there is."""
+        """Take the messages of a slot, sorted by sender, and move: the only mutation in a run."""
         ...
 
     def conclude(self, slot: int) -> StepReport:
@@ -47,6 +56,28 @@ class Agent(Protocol):
 
     def state(self) -> State:
         """Return what it has learned, as named arrays."""
+        ...
+
+    def lesson(self) -> State:
+        """Return what the last meeting taught that :meth:`memory` does not tell; often nothing.
+
+        It is asked right after the meeting, and has no side effect: an agent keeps no lessons.
+        """
+        ...
+
+    def memory(self) -> State:
+        """Return the rest of what an agent made anew must be told; has no side effect.
+
+        It may be asked between any two slots.
+        """
+        ...
+
+    def recall(self, lessons: Iterable[State], memory: State) -> None:
+        """Bring an agent that was just made to where the one stood that told this.
+
+        From then on it sends, accepts, reports and tells the same bits. Lessons are taken one at a
+        time; empty ones may be left out. An agent that refuses what it is told is of no use.
+        """
         ...
 
 
@@ -131,6 +162,25 @@ class GossipAgent:
     def state(self) -> State:
         """Return the basis and the number of updates."""
         return {"basis": self._basis, "updates": np.array([self._updates], dtype=np.int64)}
+
+    def lesson(self) -> State:
+        """Return nothing: the basis tells what was learned."""
+        return {}
+
+    def memory(self) -> State:
+        """Return the state, which is all that moves."""
+        return self.state()
+
+    def recall(self, lessons: Iterable[State], memory: State) -> None:
+        """Take basis and number of updates."""
+        refuse_lessons(lessons, self._id)
+        what = f"the memory of agent {self._id}"
+        n_items, rank = self._basis.shape
+        told = recalled(memory, {"basis": (n_items, rank), "updates": (1,)}, what)
+        self._basis = self._geometry.as_point(
+            told["basis"], n_items=n_items, rank=rank, name=f"'basis' in {what}", error=MessageError
+        )
+        (self._updates,) = as_counts(told["updates"], what)
 
     def _point_of(self, message: Message) -> Array:
         n_items, rank = self._basis.shape

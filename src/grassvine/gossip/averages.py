@@ -5,7 +5,7 @@ agents run it in step. :func:`mix` averages arrays over the network in several r
 """
 
 import math
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -17,6 +17,7 @@ from grassvine.foundations.errors import MessageError, PlanError
 from grassvine.geometry import Grassmann
 from grassvine.gossip.agent import State
 from grassvine.gossip.message import Message, Shapes
+from grassvine.gossip.recalled import as_counts, recalled, require_same
 from grassvine.gossip.report import StepReport
 from grassvine.network.mixing import Mixing
 from grassvine.problems.base import Evaluation, LocalProblem
@@ -78,6 +79,8 @@ class NeighbourAgent:
         self._problem = problem
         self._program = program
         self._finished = ""
+        self._heard: Inbox = {}  # at the last meeting
+        self._n_heard = 0
         self._farthest = (-1, math.nan)  # the neighbour whose subspace is, and its distance
         with one_blas_thread():
             self._exchange = next(program)
@@ -99,8 +102,7 @@ class NeighbourAgent:
         """Go on with the program."""
         arrived = {message.sender: self._arrays_of(message) for message in inbox}
         standing = self._exchange.standing
-        self._look_around(arrived)
-        self._go_on(arrived)
+        self._hear(arrived)
         return StepReport(
             agent=self._id,
             slot=slot,
@@ -133,9 +135,45 @@ class NeighbourAgent:
         updates = np.array([self._exchange.standing.updates], dtype=np.int64)
         return {"basis": self._exchange.standing.basis, "updates": updates}
 
+    def lesson(self) -> State:
+        """Return who sent something, and what arrived, by name and one after the other."""
+        if not self._heard:
+            return {}
+        names = next(iter(self._heard.values()))
+        stacked = {
+            name: np.stack([arrays[name] for arrays in self._heard.values()]) for name in names
+        }
+        return {"senders": np.array(list(self._heard), dtype=np.int64), **stacked}
+
+    def memory(self) -> State:
+        """Return where it stands and what it sends: by that it knows whether all was told."""
+        count = np.array([self._n_heard], dtype=np.int64)
+        return {**self.state(), **self._exchange.arrays, "lessons": count}
+
+    def recall(self, lessons: Iterable[State], memory: State) -> None:
+        """Hear everything again.
+
+        All is computed anew, the passes over the data too: what an agent sends depends on them, and
+        nobody else knows what they found.
+        """
+        with one_blas_thread():
+            for lesson in lessons:
+                if lesson:
+                    self._hear(self._inbox_of(lesson))
+        what, stands = f"the memory of agent {self._id}", self.memory()
+        shapes = {name: array.shape for name, array in stands.items()}
+        require_same(recalled(memory, shapes, what), stands, what)
+
+    def _hear(self, arrived: Inbox) -> None:
+        """Look around and go on with the program, if it has not ended."""
+        self._heard = {}
+        if not self._finished:
+            self._look_around(arrived)
+            self._go_on(arrived)
+            self._heard = arrived
+            self._n_heard += 1
+
     def _go_on(self, arrived: Inbox) -> None:
-        if self._finished:
-            return
         try:
             self._exchange = self._program.send(arrived)
         except StopIteration as end:
@@ -156,6 +194,21 @@ class NeighbourAgent:
                 ),
                 key=lambda pair: pair[1],
             )
+
+    def _inbox_of(self, lesson: State) -> Inbox:
+        what = f"lesson {self._n_heard} of agent {self._id}"
+        count = np.size(lesson.get("senders", ()))
+        shapes = {name: (count, *shape) for name, shape in self.expected(self._n_heard).items()}
+        told = recalled(lesson, {"senders": (count,), **shapes}, what)
+        senders = as_counts(told["senders"], what)
+        if senders != sorted(set(senders)):
+            raise MessageError(
+                f"the senders of {what} are {senders}; give each once, in ascending order."
+            )
+        return {
+            sender: {name: told[name][place].copy() for name in shapes}
+            for place, sender in enumerate(senders)
+        }
 
     def _arrays_of(self, message: Message) -> Arrays:
         where = f"that agent {message.sender} sent at slot {message.slot}"

@@ -17,7 +17,7 @@ of raw features do not matter.
 """
 
 import math
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -25,7 +25,7 @@ import numpy as np
 
 from grassvine.foundations.arrays import Array
 from grassvine.geometry import Grassmann
-from grassvine.gossip.sums import Part, Standing, add_up
+from grassvine.gossip.sums import Adding, Standing, add_up
 from grassvine.problems.base import TwiceDifferentiable
 
 LONGEST = 0.8  # radians: the largest principal angle of a step
@@ -63,7 +63,7 @@ class Point:
 class Divider(Protocol):
     """A preconditioner M; it may need sums of its own before it can divide."""
 
-    def prepare(self, point: Point, iteration: int) -> Generator[Part, Array, None]:
+    def prepare(self, point: Point, iteration: int) -> Adding[None]:
         """Add up what it needs at a point."""
         ...
 
@@ -94,7 +94,7 @@ class Descent:
     settled: bool
 
 
-Descending: TypeAlias = Generator[Part, Array, Descent]
+Descending: TypeAlias = Adding[Descent]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +118,17 @@ class Rules:
 
 def evaluate(
     problem: TwiceDifferentiable, basis: Array, standing: Standing, watch: Watch | None = None
-) -> Generator[Part, Array, Point]:
+) -> Adding[Point]:
     """Evaluate the problems of all agents at a basis."""
-    own = problem.evaluate(basis)
-    numbers = [own.cost, own.squared_error, *([watch.count(basis)] if watch else [])]
-    slope, gram, sums = yield from add_up(standing, own.gradient, own.gram, np.array(numbers))
+
+    def own() -> tuple[Array, Array, Array]:
+        here = problem.evaluate(basis)
+        # It is NaN where it means nothing; a sum is one of numbers.
+        error = 0.0 if math.isnan(here.squared_error) else here.squared_error
+        numbers = [here.cost, error, *([watch.count(basis)] if watch else [])]
+        return here.gradient, here.gram, np.array(numbers)
+
+    slope, gram, sums = yield from add_up(standing, own)
     cost, squared_error, *watched = map(float, sums)
     return Point(basis, cost, squared_error, slope, gram, *watched)
 
@@ -182,9 +188,12 @@ def _search(
     gradient: Array,
     direction: Array,
     watch: Watch | None,
-) -> Generator[Part, Array, Point | None]:
+) -> Adding[Point | None]:
     """Go to the minimiser of the second-order model, or less far while the cost rises."""
-    own = float(np.sum(direction * problem.hessian_product(point.basis, direction)))
+
+    def own() -> tuple[float]:
+        return (float(np.sum(direction * problem.hessian_product(point.basis, direction))),)
+
     (bend,) = yield from add_up(point.standing, own)
     curved = float(bend) - float(np.sum(direction * (direction @ (point.basis.T @ point.slope))))
     descent = -float(np.sum(gradient * direction))

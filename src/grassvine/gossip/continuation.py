@@ -13,8 +13,9 @@ its residual, ‖P_Ω(UWᵀ − Y)‖ ≤ 1e-9·‖P_Ω(Y)‖.
 """
 
 import math
-from collections.abc import Generator
 from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from grassvine.foundations.arrays import Array
 from grassvine.foundations.seeds import stream
 from grassvine.gossip.conjugate import Descending, Descent, Rules, descend_together
 from grassvine.gossip.dividers import ItemBlocks, ItemShares
-from grassvine.gossip.sums import Part, Standing, add_up
+from grassvine.gossip.sums import Adding, Standing, add_up
 from grassvine.problems.completion import CompletionProblem
 
 FIRST_POWERS, LATER_POWERS = 8, 6  # power iterations
@@ -79,13 +80,16 @@ def recovered(descent: Descent, known: Known) -> bool:
     return math.sqrt(descent.point.squared_error) <= RECOVERED * math.sqrt(known.energy)
 
 
-def add_known(problem: CompletionProblem) -> Generator[Part, Array, Known]:
+def add_known(problem: CompletionProblem) -> Adding[Known]:
     """Add up which share of the users rated each item, of the table, and the squares of all."""
     ratings = problem.ratings
-    rated = np.bincount(ratings.items, minlength=ratings.n_items).astype(np.float64)
-    standing = Standing(np.zeros((ratings.n_items, 0)))
     counts, n_users, energy = yield from add_up(
-        standing, rated, float(ratings.n_users), float(ratings.values @ ratings.values)
+        Standing(np.zeros((ratings.n_items, 0))),
+        lambda: (
+            np.bincount(ratings.items, minlength=ratings.n_items).astype(np.float64),
+            float(ratings.n_users),
+            float(ratings.values @ ratings.values),
+        ),
     )
     # An item that nobody rated counts as rated once: its row must not move by rounding.
     shares = np.maximum(counts, 1.0) / float(n_users)
@@ -122,25 +126,36 @@ def _without_carried(problem: CompletionProblem, rank: int) -> CompletionProblem
     return CompletionProblem(kept, threads=problem.threads)
 
 
-def widened(
-    problem: CompletionProblem, basis: Array, seed: int, attempt: int = 0
-) -> Generator[Part, Array, Array]:
+def widened(problem: CompletionProblem, basis: Array, seed: int, attempt: int = 0) -> Adding[Array]:
     """Return the basis with the dominant direction of the clipped residual beside it."""
-    from scipy.sparse import csr_array  # takes long to import, and only completion needs it
-
     ratings = problem.ratings
     size = basis.shape[1]
     standing = Standing(basis)
-    residuals = problem.residuals(basis) if size else ratings.values
-    sums = yield from add_up(standing, float(np.abs(residuals).sum()), float(ratings.n_values))
+
+    @cache
+    def residuals() -> Array:
+        return problem.residuals(basis) if size else ratings.values
+
+    sums = yield from add_up(
+        standing, lambda: (float(np.abs(residuals()).sum()), float(ratings.n_values))
+    )
     bound = 2.0 * float(sums[0]) / max(float(sums[1]), 1.0)
-    clipped = np.clip(residuals, -bound, bound)
-    shape = (ratings.n_users, ratings.n_items)
-    table = csr_array((clipped, ratings.items, ratings.starts), shape=shape)
+
+    @cache
+    def table() -> Any:
+        from scipy.sparse import csr_array  # takes long to import, and only completion needs it
+
+        clipped = np.clip(residuals(), -bound, bound)
+        shape = (ratings.n_users, ratings.n_items)
+        return csr_array((clipped, ratings.items, ratings.starts), shape=shape)
+
+    def pushed(direction: Array) -> tuple[Array]:
+        return (table().T @ (table() @ direction),)
+
     rng = stream(seed, "start", "direction", size, attempt)
     direction = _away_from(basis, rng.standard_normal(ratings.n_items))
     for _ in range(LATER_POWERS if size else FIRST_POWERS):
-        (power,) = yield from add_up(standing, table.T @ (table @ direction))
+        (power,) = yield from add_up(standing, partial(pushed, direction))
         if not power.any():  # nothing is left: any direction will do
             break
         direction = _away_from(basis, power)

@@ -1,13 +1,12 @@
 """Preconditioners of the exact methods, each made of sums over all agents."""
 
-from collections.abc import Generator
 from dataclasses import dataclass
 
 import numpy as np
 
 from grassvine.foundations.arrays import Array
 from grassvine.gossip.conjugate import Point
-from grassvine.gossip.sums import Part, add_up
+from grassvine.gossip.sums import Adding, add_up
 from grassvine.problems.completion import CompletionProblem
 
 # A direction without weights, or a feature without values, must not be divided by zero.
@@ -15,7 +14,7 @@ FLOOR = 1e-14
 REFRESH = 15  # iterations
 
 
-def _nothing() -> Generator[Part, Array, None]:
+def _nothing() -> Adding[None]:
     return
     yield
 
@@ -24,7 +23,7 @@ def _nothing() -> Generator[Part, Array, None]:
 class Plain:
     """No preconditioner."""
 
-    def prepare(self, point: Point, iteration: int) -> Generator[Part, Array, None]:
+    def prepare(self, point: Point, iteration: int) -> Adding[None]:
         """Add up nothing."""
         return _nothing()
 
@@ -39,7 +38,7 @@ class ItemShares:
 
     scales: Array
 
-    def prepare(self, point: Point, iteration: int) -> Generator[Part, Array, None]:
+    def prepare(self, point: Point, iteration: int) -> Adding[None]:
         """Add up nothing."""
         return _nothing()
 
@@ -62,11 +61,12 @@ class ItemBlocks:
         self._density = density
         self._blocks = np.zeros(0)
 
-    def prepare(self, point: Point, iteration: int) -> Generator[Part, Array, None]:
+    def prepare(self, point: Point, iteration: int) -> Adding[None]:
         """Add up the blocks."""
         if iteration % REFRESH == 0:
-            packed = self._problem.item_blocks(point.basis)
-            (total,) = yield from add_up(point.standing, packed)
+            (total,) = yield from add_up(
+                point.standing, lambda: (self._problem.item_blocks(point.basis),)
+            )
             self._blocks = _unpacked(total, point.basis.shape[1])
 
     def divide(self, point: Point, tangent: Array) -> Array:
@@ -83,7 +83,7 @@ class Kronecker:
 
     features: Array
 
-    def prepare(self, point: Point, iteration: int) -> Generator[Part, Array, None]:
+    def prepare(self, point: Point, iteration: int) -> Adding[None]:
         """Add up nothing."""
         return _nothing()
 

@@ -18,7 +18,7 @@ falls slowly, and returns to 1 when it rises.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,7 @@ from grassvine.foundations.options import real_number, whole_number
 from grassvine.geometry import Grassmann
 from grassvine.gossip.agent import State
 from grassvine.gossip.message import Message, Shapes
+from grassvine.gossip.recalled import as_counts, recalled, refuse_lessons
 from grassvine.gossip.report import StepReport
 from grassvine.network.graph import Network
 from grassvine.network.mixing import Mixing, plain_mixing
@@ -157,6 +158,36 @@ class DLMaFitAgent:
         """Return an orthonormal basis of the factor and the number of updates."""
         basis = np.linalg.qr(self._factor)[0]
         return {"basis": basis, "updates": np.array([self._updates], dtype=np.int64)}
+
+    def lesson(self) -> State:
+        """Return nothing: the memory tells everything."""
+        return {}
+
+    def memory(self) -> State:
+        """Return X, Y, (P, Q), (A, B), ω with its growth, and the number of updates."""
+        return {
+            "factor": self._factor,
+            "coordinates": self._coordinates,
+            "products": self._tracked[0],
+            "gram": self._tracked[1],
+            "own_products": self._own[0],
+            "own_gram": self._own[1],
+            "extrapolation": np.array([self._omega, self._growth]),
+            "updates": np.array([self._updates], dtype=np.int64),
+        }
+
+    def recall(self, lessons: Iterable[State], memory: State) -> None:
+        """Take all that moves; the residual is computed anew, to the same bits."""
+        refuse_lessons(lessons, self._id)
+        what = f"the memory of agent {self._id}"
+        shapes = {name: array.shape for name, array in self.memory().items()}
+        told = recalled(memory, shapes, what)
+        self._factor, self._coordinates = told["factor"], told["coordinates"]
+        self._tracked = told["products"], told["gram"]
+        self._own = told["own_products"], told["own_gram"]
+        self._omega, self._growth = told["extrapolation"].tolist()
+        (self._updates,) = as_counts(told["updates"], what)
+        self._residual = self._take_residual()
 
     def _mix(self, arrived: Mapping[int, Trackers]) -> Trackers:
         products, gram = (

@@ -1,6 +1,5 @@
 """The exact method: what N agents learn together is what one would learn from all the data."""
 
-from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,7 +14,7 @@ from grassvine.gossip.conjugate import Descending, Divider, Rules, descend_toget
 from grassvine.gossip.continuation import add_known, complete_by_rank
 from grassvine.gossip.dividers import ItemShares, Kronecker, Plain
 from grassvine.gossip.krylov import leading_directions
-from grassvine.gossip.sums import Ending, Part, Program, Standing, SumAgent, add_up, restated
+from grassvine.gossip.sums import Adding, Ending, Program, Standing, SumAgent, add_up, restated
 from grassvine.network.graph import Network
 from grassvine.network.timetable import Timetable
 from grassvine.network.tree import spanning_tree
@@ -109,16 +108,19 @@ def always_whole(program: Program, start: Array) -> Program:
     return restated(program, whole)
 
 
-def _divider(problem: TwiceDifferentiable) -> Generator[Part, Array, Divider]:
+def _divider(problem: TwiceDifferentiable) -> Adding[Divider]:
     if isinstance(problem, CompletionProblem):
         known = yield from add_known(problem)
         return ItemShares(known.shares)
     if isinstance(problem, MultitaskProblem):
         tasks = problem.tasks
-        own = np.zeros((problem.n_items, problem.n_items))
-        for features in tasks.features:
-            own += features.T @ features
-        standing = Standing(np.zeros((problem.n_items, 0)))
-        features, n_tasks = yield from add_up(standing, own, float(tasks.n_tasks))
+
+        def own() -> tuple[Array, float]:
+            moments = np.zeros((problem.n_items, problem.n_items))
+            for features in tasks.features:
+                moments += features.T @ features
+            return moments, float(tasks.n_tasks)
+
+        features, n_tasks = yield from add_up(Standing(np.zeros((problem.n_items, 0))), own)
         return Kronecker(features / float(n_tasks) + problem.ridge * np.eye(problem.n_items))
     return Plain()

@@ -16,7 +16,6 @@ chosen λ goes up or down, each descent beginning at the best point so far, unti
 """
 
 import math
-from collections.abc import Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -28,7 +27,7 @@ from grassvine.gossip.conjugate import Descending, Point, Rules, descend_togethe
 from grassvine.gossip.continuation import widened
 from grassvine.gossip.dividers import ItemShares
 from grassvine.gossip.offset_fit import Totals, add_totals
-from grassvine.gossip.sums import Ending, Part, Program, Standing, add_up, restated
+from grassvine.gossip.sums import Adding, Ending, Program, Standing, add_up, restated
 from grassvine.problems.completion import CompletionProblem
 
 if TYPE_CHECKING:
@@ -103,7 +102,7 @@ class Table:
         descending = descend_together(problem, start, divider, rules, watch)
         return restated(descending, lambda standing: self.told(standing, unobserved))
 
-    def widen(self, basis: Array, unobserved: float, seed: int) -> Generator[Part, Array, Array]:
+    def widen(self, basis: Array, unobserved: float, seed: int) -> Adding[Array]:
         """Add the dominant direction of what a basis leaves."""
         widening = widened(self.problem(unobserved), basis, seed)
         return restated(widening, lambda standing: self.told(standing, unobserved))
@@ -130,7 +129,7 @@ class Candidate:
     last_error: float
 
 
-Trying: TypeAlias = Generator[Part, Array, Candidate]
+Trying: TypeAlias = Adding[Candidate]
 
 
 def is_lower(error: float, than: float) -> bool:
@@ -148,7 +147,7 @@ def choose_and_fit(
     """
     rest, held = hold_out_of_users(ratings, method.share, seed)
     table = yield from centred(rest, Standing(start), threads)
-    (n_held,) = yield from add_up(Standing(start), float(held.n_values))
+    (n_held,) = yield from add_up(Standing(start), lambda: (float(held.n_values),))
     held = held.shifted(-table.totals.centre)
     best = yield from choose(method, table, held, start.shape[1], seed)
     early = best.last_error > (1.0 + RISE) * best.error
@@ -163,7 +162,7 @@ def choose_and_fit(
     return Ending(whole.told(descent.point.standing, best.unobserved), reason)
 
 
-def centred(ratings: Ratings, standing: Standing, threads: int) -> Generator[Part, Array, Table]:
+def centred(ratings: Ratings, standing: Standing, threads: int) -> Adding[Table]:
     """Subtract the mean of all agents' entries."""
     totals = yield from add_totals(ratings, standing)
     return Table(ratings.shifted(-totals.centre), totals, threads)

@@ -13,6 +13,8 @@ no more than m/r of them, when it holds everything. A sum is m·r numbers. The d
 eigenspace is at most about ‖R‖/(θ_r − θ_{r+1}); it ends when R is rounding.
 """
 
+from functools import partial
+
 import numpy as np
 
 from grassvine.foundations.arrays import Array
@@ -30,8 +32,7 @@ def leading_directions(problem: PCAProblem, start: Array, max_sums: int) -> Prog
     space = images = np.zeros((n_items, 0))
     reason = f"{max_sums} sums were done"
     for _ in range(max_sums):
-        own = -problem.hessian_product(standing.basis, block)
-        (image,) = yield from add_up(standing, own)
+        (image,) = yield from add_up(standing, partial(_image, problem, standing.basis, block))
         space, images = np.column_stack([space, block]), np.column_stack([images, image])
         inner = space.T @ images
         values, vectors = np.linalg.eigh(0.5 * (inner + inner.T))
@@ -51,6 +52,10 @@ def leading_directions(problem: PCAProblem, start: Array, max_sums: int) -> Prog
         both = np.linalg.qr(np.column_stack([space, residual]))[0]
         block = np.ascontiguousarray(both[:, space.shape[1] :])
     return Ending(standing, reason)
+
+
+def _image(problem: PCAProblem, basis: Array, block: Array) -> tuple[Array]:
+    return (-problem.hessian_product(basis, block),)
 
 
 def _rounding(start: Array) -> float:

@@ -7,7 +7,7 @@ at the one before, until the held-out error rises. μ_b has no unit; after ``BIA
 others are tried with the best μ. The best is fitted again to everything.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -22,7 +22,7 @@ from grassvine.gossip.offset_fit import (
     descend_offsets,
     scaled_start,
 )
-from grassvine.gossip.sums import Ending, Part, Program, Standing, add_up
+from grassvine.gossip.sums import Adding, Ending, Program, Standing, add_up
 from grassvine.problems.offset_ratings import OffsetRatings
 
 # The candidates: μ as shares of the scale of noise, and μ_b.
@@ -42,7 +42,7 @@ class Candidate:
     error: float
 
 
-Trying: TypeAlias = Generator[Part, Array, Candidate]
+Trying: TypeAlias = Adding[Candidate]
 
 
 def choose_offsets(
@@ -81,10 +81,13 @@ def choose_offsets(
         problem = OffsetRatings(rest, strength * totals.noise_scale, mu_b, threads)
         look, _ = yield from descend_offsets(problem, totals, point, effort)
         model = look.standing
-        users, items = held.users_of_values(), held.items
-        found = problem.predict(model.factors, model.offsets, model.centre, users, items)
-        squares = np.sum((found - held.values) ** 2)
-        error, count = yield from add_up(model, squares, held.n_values)
+
+        def own() -> tuple[float, float]:
+            users, items = held.users_of_values(), held.items
+            found = problem.predict(model.factors, model.offsets, model.centre, users, items)
+            return float(np.sum((found - held.values) ** 2)), float(held.n_values)
+
+        error, count = yield from add_up(model, own)
         return Candidate(strength, look, float(error) / max(float(count), 1.0))
 
     best_of_ranks: list[Candidate] = []

@@ -19,7 +19,6 @@ A pass yields cost and gradient, so the next step begins with the length that th
 """
 
 import math
-from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -28,7 +27,7 @@ import numpy as np
 from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array, as_matrix
 from grassvine.foundations.options import real_number, whole_number
-from grassvine.gossip.sums import Ending, Part, Program, Standing, add_up
+from grassvine.gossip.sums import Adding, Ending, Program, Standing, add_up
 from grassvine.problems.offset_ratings import OffsetRatings
 
 # The cost has settled when this many iterations together lower it by less than the tolerance.
@@ -97,9 +96,7 @@ class Look:
     standing: OffsetStanding
 
 
-Adding: TypeAlias = Generator[Part, Array, Totals]
-Looking: TypeAlias = Generator[Part, Array, Look]
-Descending: TypeAlias = Generator[Part, Array, tuple[Look, str]]
+Descending: TypeAlias = Adding[tuple[Look, str]]
 
 
 def fit_offsets(problem: OffsetRatings, start: Array, effort: Effort | None = None) -> Program:
@@ -112,15 +109,17 @@ def fit_offsets(problem: OffsetRatings, start: Array, effort: Effort | None = No
     return Ending(look.standing, reason)
 
 
-def add_totals(ratings: Ratings, standing: Standing) -> Adding:
+def add_totals(ratings: Ratings, standing: Standing) -> Adding[Totals]:
     """Add up counts, level and spread of the ratings of all agents."""
     values = ratings.values
     counts, n_users, level, squares = yield from add_up(
         standing,
-        np.bincount(ratings.items, minlength=ratings.n_items).astype(np.float64),
-        float(np.count_nonzero(np.diff(ratings.starts))),
-        float(values.sum()),
-        float(values @ values),
+        lambda: (
+            np.bincount(ratings.items, minlength=ratings.n_items).astype(np.float64),
+            float(np.count_nonzero(np.diff(ratings.starts))),
+            float(values.sum()),
+            float(values @ values),
+        ),
     )
     total = max(counts.sum(), 1.0)
     centre = float(level / total)
@@ -169,7 +168,9 @@ def descend_offsets(
     return here, f"{effort.max_passes} passes are over"
 
 
-def _look(problem: OffsetRatings, totals: Totals, point: Array, before: Look | None) -> Looking:
+def _look(
+    problem: OffsetRatings, totals: Totals, point: Array, before: Look | None
+) -> Adding[Look]:
     """Evaluate the cost of all at a point."""
     mu, mu_b = problem.mu, problem.mu_b
     factors, offsets = np.ascontiguousarray(point[:, :-1]), np.ascontiguousarray(point[:, -1])
@@ -181,14 +182,13 @@ def _look(problem: OffsetRatings, totals: Totals, point: Array, before: Look | N
         mu=mu,
         mu_b=mu_b,
     )
-    own = problem.evaluate(factors, offsets, totals.centre)
-    cost, by_factors, by_offsets, gram = yield from add_up(
-        before.standing if before else here,
-        own.cost,
-        own.factor_gradient,
-        own.offset_gradient,
-        own.gram,
-    )
+
+    def own() -> tuple[float, Array, Array, Array]:
+        found = problem.evaluate(factors, offsets, totals.centre)
+        return found.cost, found.factor_gradient, found.offset_gradient, found.gram
+
+    seen = before.standing if before else here
+    cost, by_factors, by_offsets, gram = yield from add_up(seen, own)
     total = float(cost + 0.5 * mu * np.vdot(factors, factors) + 0.5 * mu_b * offsets @ offsets)
     by_factors = by_factors + mu * factors
     by_offsets = by_offsets + mu_b * offsets

@@ -1,23 +1,29 @@
 """Methods made of sums: all agents run one program, and what they must agree on are sums over all.
 
-A program is a generator that each agent runs over its own problem. It yields its part of a sum and
-is sent the sum of all parts, which has the same bits everywhere; so all agents take the same
-decisions, and stand at the same point. Here the sums go up and down a tree; :func:`alone` runs the
-same program for one owner of all data.
+A program is a generator that each agent runs over its own problem. It yields how to compute its
+part of a sum and is sent the sum of all parts, which has the same bits everywhere; so all agents
+take the same decisions, and stand at the same point. Here the sums go up and down a tree;
+:func:`alone` runs the same program for one owner of all data.
+
+All that takes a pass over the data happens in computing a part: a program that is told its sums
+once more goes through them without one.
 """
 
 import math
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
+from zlib import crc32
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from grassvine.foundations.arrays import Array, as_numbers
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.foundations.errors import MessageError
 from grassvine.gossip.agent import State
 from grassvine.gossip.message import Message, Shapes
+from grassvine.gossip.recalled import recalled, require_same
 from grassvine.gossip.report import StepReport
 from grassvine.network.tree import Tree
 from grassvine.problems.base import LocalProblem
@@ -32,11 +38,19 @@ class Standing:
     gradient_norm: float = math.nan
 
 
+# Returns the arrays and numbers that are this agent's part of a sum.
+Compute: TypeAlias = Callable[[], Sequence[Array | float]]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """An agent's part of a sum, and where its program stands."""
+    """How to compute an agent's part of a sum, and where its program stands.
 
-    values: Array
+    Who runs the program calls ``compute`` before it sends the sum, once, or not at all where it
+    knows the sum already. It changes nothing but what it keeps for later parts.
+    """
+
+    compute: Compute
     standing: Standing
 
 
@@ -48,25 +62,32 @@ class Ending:
     reason: str
 
 
-Program: TypeAlias = Generator[Part, Array, Ending]
-Adding: TypeAlias = Generator[Part, Array, list[Array]]
 Result = TypeVar("Result")
+# Is sent the arrays of its parts, summed over all agents.
+Adding: TypeAlias = Generator[Part, list[Array], Result]
+Program: TypeAlias = Adding[Ending]
 
 
-def add_up(standing: Standing, *parts: Array | float) -> Adding:
+def add_up(standing: Standing, compute: Compute) -> Adding[list[Array]]:
     """Add several arrays over all agents in one sum; for use with ``yield from``."""
-    arrays = [np.asarray(part, dtype=np.float64) for part in parts]
-    total = yield Part(np.concatenate([array.ravel() for array in arrays]), standing)
-    ends = np.cumsum([array.size for array in arrays])
-    return [
-        piece.reshape(array.shape)
-        for piece, array in zip(np.split(total, ends[:-1]), arrays, strict=True)
-    ]
+    return (yield Part(compute, standing))
 
 
-def restated(
-    program: Generator[Part, Array, Result], change: Callable[[Standing], Standing]
-) -> Generator[Part, Array, Result]:
+def flat(arrays: Sequence[ArrayLike]) -> tuple[Array, list[tuple[int, ...]]]:
+    """Return the numbers of several arrays one after the other, and the arrays' shapes."""
+    numbers = [np.asarray(array, dtype=np.float64) for array in arrays]
+    shapes = [array.shape for array in numbers]
+    return np.concatenate([array.ravel() for array in numbers]), shapes
+
+
+def shaped(numbers: Array, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
+    """Return the arrays of which :func:`flat` made numbers and shapes."""
+    ends = np.cumsum([math.prod(shape) for shape in shapes])
+    pieces = np.split(numbers, ends[:-1])
+    return [piece.reshape(shape) for piece, shape in zip(pieces, shapes, strict=True)]
+
+
+def restated(program: Adding[Result], change: Callable[[Standing], Standing]) -> Adding[Result]:
     """Run a program and change what others see of where it stands on the way."""
     part = next(program)
     while True:
@@ -84,14 +105,19 @@ def alone(program: Program) -> Ending:
         part = next(program)
         while True:
             try:
-                part = program.send(part.values)
+                part = program.send(shaped(*flat(part.compute())))
             except StopIteration as end:
                 ending: Ending = end.value
                 return ending
 
 
 class SumAgent:
-    """An agent that runs a program and adds up along a tree."""
+    """An agent that runs a program and adds up along a tree.
+
+    It is brought back by its sums: the program is sent them again, and no part is computed but the
+    one of the sum under way. A checksum of all sums tells whether they are the right ones, for what
+    shapes they have is known only to who computes the parts.
+    """
 
     def __init__(self, number: int, problem: LocalProblem, program: Program, tree: Tree):
         self._id = number
@@ -100,12 +126,14 @@ class SumAgent:
         self._parent = tree.parents[number]
         self._height = tree.height
         self._updates = 0
+        self._checksum = 0
         self._finished = ""
+        self._total = np.zeros(0)
+        self._lesson: list[Array] = []
         with one_blas_thread():
             part = next(program)
+            self._begin(part.compute)
         self._standing = part.standing
-        self._partial = self._part = part.values
-        self._total = np.zeros(0)
 
     @property
     def id(self) -> int:
@@ -113,9 +141,10 @@ class SumAgent:
         return self._id
 
     def outgoing(self, slot: int) -> Message:
-        """Send up what is known so far, or down what all have."""
+        """Send up what is known so far, or down what all have; after the last sum, nothing."""
         rising = not self._height or slot % (2 * self._height) < self._height
-        return Message(self._id, slot, {"sum": self._partial if rising else self._total})
+        over = bool(self._finished) and slot >= 2 * self._height * self._updates
+        return Message(self._id, slot, {"sum": self._partial if rising or over else self._total})
 
     def expected(self, slot: int) -> Shapes:
         """Accept as many numbers as its own part has."""
@@ -128,12 +157,14 @@ class SumAgent:
         """
         arrived = [self._numbers_of(message) for message in inbox]
         others = [message for message in inbox if message.sender != self._id]
-        if not others or inbox[0].sender == self._parent:
-            self._go_on(arrived[0])
-        else:
-            self._partial = self._part + sum(arrived)
-            if self._parent < 0:
-                self._go_on(self._partial)
+        self._lesson = []
+        if not self._finished:
+            if not others or inbox[0].sender == self._parent:
+                self._go_on(arrived[0])
+            else:
+                self._partial = self._part + sum(arrived)
+                if self._parent < 0:
+                    self._go_on(self._partial)
         return StepReport(
             agent=self._id,
             slot=slot,
@@ -166,19 +197,73 @@ class SumAgent:
         updates = np.array([self._updates], dtype=np.int64)
         return {"basis": self._standing.basis, "updates": updates}
 
-    def _go_on(self, total: Array) -> None:
-        self._total = total
+    def lesson(self) -> State:
+        """Return the arrays of the sum with which it went on, named by their places, if it did."""
+        return {str(place): array for place, array in enumerate(self._lesson)}
+
+    def memory(self) -> State:
+        """Return what is known of the sum under way, and by what to know that all were told."""
+        return {**self._learned(), "partial": self._partial}
+
+    def recall(self, lessons: Iterable[State], memory: State) -> None:
+        """Go through the sums again, and compute this agent's part of the one under way."""
+        compute: Compute | None = None
+        with one_blas_thread():
+            for lesson in lessons:
+                if lesson:
+                    compute = self._relearn(lesson)
+            what, learned = f"the memory of agent {self._id}", self._learned()
+            shapes = {name: array.shape for name, array in learned.items()}
+            size = np.size(memory.get("partial", ()))
+            told = recalled(memory, {**shapes, "partial": (size,)}, what)
+            require_same(told, learned, what)
+            if compute:
+                self._begin(compute)
+        if size != self._part.size:
+            raise MessageError(
+                f"'partial' in {what} has {size} numbers where {self._part.size} belong; "
+                "give what the same agent of the same plan told."
+            )
+        self._partial = told["partial"]
+
+    def _learned(self) -> State:
+        return {**self.state(), "checksum": np.array([self._checksum], dtype=np.int64)}
+
+    def _relearn(self, lesson: State) -> Compute:
+        what = f"lesson {self._updates} of agent {self._id}"
         if self._finished:
-            return
-        self._updates += 1
+            raise MessageError(f"there is a {what}, whose program ended before; leave it out.")
+        places = [str(place) for place in range(len(lesson))]
+        shapes = {place: np.shape(lesson[place]) for place in places if place in lesson}
+        told = recalled(lesson, shapes, what)
         try:
-            part = self._program.send(total)
-            self._standing, self._part = part.standing, part.values
+            return self._learn(*flat(list(told.values())))
+        except Exception as cause:
+            raise MessageError(
+                f"the program cannot follow {what} ({cause}); "
+                "give what the same agent of the same plan told."
+            ) from cause
+
+    def _go_on(self, total: Array) -> None:
+        self._begin(self._learn(total, self._shapes))
+
+    def _learn(self, total: Array, shapes: Sequence[tuple[int, ...]]) -> Compute:
+        """Send the program a sum; return how to compute the part of the next."""
+        self._total, self._lesson = total, shaped(total, shapes)
+        self._updates += 1
+        self._checksum = crc32(total.data, crc32(repr(shapes).encode(), self._checksum))
+        try:
+            part = self._program.send(self._lesson)
         except StopIteration as end:
             ending: Ending = end.value
+            self._standing, self._finished = ending.standing, ending.reason
             # The others may need this agent to pass on messages for a while: empty ones.
-            self._standing, self._part = ending.standing, np.zeros(0)
-            self._finished = ending.reason
+            return lambda: (np.zeros(0),)
+        self._standing = part.standing
+        return part.compute
+
+    def _begin(self, compute: Compute) -> None:
+        self._part, self._shapes = flat(compute())
         self._partial = self._part
 
     def _numbers_of(self, message: Message) -> Array:
