@@ -140,15 +140,15 @@ class Host:
 
 
 @contextmanager
-def simulated_hosts(n_hosts: int, shared: Path) -> Iterator[tuple[Host, ...]]:
+def simulated_hosts(n_hosts: int, *shared: Path) -> Iterator[tuple[Host, ...]]:
     """Make hosts h0, h1, … that reach each other and nothing else, until the block is left.
 
-    They have the files of this machine, but each has its own /tmp and /dev/shm; ``shared`` is a
-    folder that all see under the same path, as they would one on a file server.
+    They have the files of this machine, but each has its own /tmp and /dev/shm; of folders below
+    /tmp they see those ``shared``, under the same path, as they would those of a file server.
     """
     addresses = {f"h{k}": f"10.77.0.{k + 1}" for k in range(n_hosts)}  # seen inside only
     names = "\n".join(f"{address} {name}" for name, address in addresses.items())
-    needed = {shared.resolve(), REPOSITORY, Path(sys.prefix), Path(sys.base_prefix)}
+    needed = {*shared, REPOSITORY, Path(sys.prefix), Path(sys.base_prefix)}
     visible = [str(path) for path in sorted(needed) if path.is_relative_to("/tmp")]
     with ExitStack() as stack:
         switch = stack.enter_context(_namespaces(["unshare", "--net"], "echo ready; exec cat", []))
@@ -165,7 +165,10 @@ def simulated_hosts(n_hosts: int, shared: Path) -> Iterator[tuple[Host, ...]]:
 
 @contextmanager
 def _namespaces(unshare: Sequence[str], script: str, arguments: Sequence[str]) -> Iterator[int]:
-    """Yield the id of a process that has new namespaces, whose first process runs a script."""
+    """Yield the id of a process that has new namespaces, whose first process runs a script.
+
+    Leaving closes its standard input, and waits until the last process is gone.
+    """
     with subprocess.Popen(
         [*unshare, "sh", "-ec", script, "sh", *arguments],
         stdin=subprocess.PIPE,
@@ -173,15 +176,13 @@ def _namespaces(unshare: Sequence[str], script: str, arguments: Sequence[str]) -
         stderr=subprocess.STDOUT,
         text=True,
     ) as anchor:
-        assert anchor.stdin and anchor.stdout
-        line = anchor.stdout.readline()
-        if line != "ready\n":
-            raise OSError(f"no simulated host: {line}{anchor.stdout.read()}")
-        try:
-            yield anchor.pid
-        finally:
-            anchor.stdin.close()
-            anchor.wait(PATIENCE)
+        assert anchor.stdout
+        said: list[str] = []
+        while (line := anchor.stdout.readline()) != "ready\n":
+            if not line:
+                raise OSError(f"no simulated host: {''.join(said)}")
+            said.append(line)
+        yield anchor.pid
 
 
 def _plug_in(host: Host) -> None:

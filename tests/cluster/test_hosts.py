@@ -3,13 +3,17 @@
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.cluster.hosts import Host, simulated_hosts, why_no_hosts
+from tests.cluster.hosts import REPOSITORY, Host, simulated_hosts, why_no_hosts
 
-pytestmark = pytest.mark.skipif(why_no_hosts() is not None, reason=str(why_no_hosts()))
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.skipif(why_no_hosts() is not None, reason=str(why_no_hosts())),
+]
 
 SOON = 20.0  # seconds for what is immediate where the machine is idle
 
@@ -23,7 +27,7 @@ while True:
         connection.sendall(data)
 """
 
-# Says a word whenever it is told to by a line, and tells what came back within a second.
+# Sends each line that it reads, and prints what came back within a second.
 TALK = """
 import socket, sys
 peer = socket.create_connection((sys.argv[1], 7000), timeout=1)
@@ -138,6 +142,26 @@ def test_nothing_is_left(tmp_path: Path, failing: bool) -> None:
     except ZeroDivisionError:
         assert failing
     assert not namespaces() & made
+
+
+def test_nothing_is_left_when_the_tests_are_killed(tmp_path: Path) -> None:
+    code = """
+import sys, time
+from pathlib import Path
+from tests.cluster.hosts import simulated_hosts
+with simulated_hosts(1, Path(sys.argv[1])) as (host,), host.running(["sleep", "1000"]):
+    print(host.anchor, flush=True)
+    time.sleep(1000)
+"""
+    with subprocess.Popen(
+        python(code, str(tmp_path)), cwd=REPOSITORY, stdout=subprocess.PIPE, text=True
+    ) as tests:
+        made = Path(f"/proc/{heard(tests)}/ns/net").readlink()
+        tests.kill()
+    deadline = time.monotonic() + SOON
+    while str(made) in namespaces() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert str(made) not in namespaces()
 
 
 def test_two_runs_live_side_by_side(hosts: tuple[Host, ...], tmp_path: Path) -> None:
