@@ -1,22 +1,19 @@
 import math
-import multiprocessing
 import os
 import re
-from collections.abc import Callable, Sequence
-from multiprocessing.connection import Connection
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.engines.elsewhere_engine import ElsewhereEngine
 from tests.engines.process_engine import ProcessEngine
 from tests.samples import N_ITEMS, ratings
 
 import grassvine as gv
-from grassvine.engines import AgentMaker, Outcome
-from grassvine.engines.run import ProblemSource
+from grassvine.engines import ProblemSource
 from grassvine.foundations.errors import PlanError
-from grassvine.gossip import Observer, Offsets, StepReport
-from grassvine.network import Timetable
+from grassvine.gossip import Offsets, StepReport
 
 
 def problems(count: int) -> list[gv.CompletionProblem]:
@@ -112,30 +109,6 @@ def test_functions_that_load_the_problems_give_the_same_bits(engine: Any) -> Non
         assert [b.tobytes() for b in found.bases] == [b.tobytes() for b in wanted.bases]
 
 
-class ElsewhereEngine:
-    """Has all agents in one other process, where they are made too."""
-
-    def run(self, makers: Sequence[AgentMaker], timetable: Timetable, observe: Observer) -> Outcome:
-        here, there = multiprocessing.get_context("fork").Pipe()
-        process = multiprocessing.get_context("fork").Process(
-            target=self._elsewhere, args=(makers, timetable, there)
-        )
-        process.start()
-        reports, outcome = here.recv()
-        process.join()
-        for report in reports:
-            observe(report)
-        return Outcome(*outcome)
-
-    def _elsewhere(
-        self, makers: Sequence[AgentMaker], timetable: Timetable, line: Connection
-    ) -> None:
-        reports: list[StepReport] = []
-        outcome = gv.LocalEngine().run(makers, timetable, reports.append)
-        states = tuple(dict(state) for state in outcome.states)
-        line.send((reports, (states, outcome.n_slots, outcome.stopped_because)))
-
-
 def test_a_function_is_called_where_its_agent_lives() -> None:
     callers: list[int] = []  # filled in the other process, if there is one
 
@@ -148,7 +121,7 @@ def test_a_function_is_called_where_its_agent_lives() -> None:
 
     plan = gv.Plan(N_ITEMS, 3, gv.path(3), gv.Gossip(n_slots=4))
     given = [loading(problem) for problem in problems(3)]
-    elsewhere = gv.run(plan, given, engine=ElsewhereEngine())
+    elsewhere = gv.run(plan, given, engine=ElsewhereEngine("fork"))
     assert callers == []
     here = gv.run(plan, given)
     assert callers == [os.getpid()] * 3
