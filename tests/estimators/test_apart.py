@@ -1,5 +1,6 @@
 """Fits whose agents read their own ratings from files."""
 
+import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -157,3 +158,15 @@ def test_where_ratings_are_needed_here_a_dataset_is_refused(dataset: gv.RatingDa
         RTRMCCompleter(2).fit(dataset)
     with pytest.raises(DataError, match=refused):
         completer().fit(table()).partial_fit(dataset)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed")
+@pytest.mark.cluster
+def test_actors_read_their_own_parts(
+    dataset: gv.RatingDataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = completer().fit(dataset)
+    monkeypatch.setattr(RatingPart, "read", None)
+    with gv.ray_cluster(cpus=2):
+        found = completer(engine=gv.RayEngine(agents_per_actor=2)).fit(dataset)
+    assert shared_bits(found) == shared_bits(wanted)

@@ -42,7 +42,7 @@ def scan_parquet(source: str) -> "pl.LazyFrame":
         raise DataError(
             f"{source} cannot be read as Parquet ({_first_line(cause)}); {WANTED}."
         ) from None
-    plain_columns(schema, source)
+    plain_columns(schema, source)  # though polars, unlike pyarrow, would run no code for them
     return table
 
 

@@ -15,7 +15,7 @@ from grassvine.foundations.errors import DataError
 if TYPE_CHECKING:
     import polars as pl
 
-# To find different users polars nearly holds the rows of all, if users are many: 12 bytes a row. So
+# To find different users polars nearly holds all rows, if users are many: about 10 bytes each. So
 # users are gone through in shares of about so many rows, but not more than so often.
 ROWS_AT_ONCE = 2**23
 MOST_SHARES = 16
