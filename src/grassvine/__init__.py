@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         check_problem,
     )
     from grassvine.data import (
+        RatingDataset,
         Ratings,
         Tasks,
         low_rank_ratings,
@@ -30,7 +31,15 @@ if TYPE_CHECKING:
         split_users,
         subspace_tasks,
     )
-    from grassvine.engines import LocalEngine, RayEngine, Run, ThreadsEngine, ray_cluster, run
+    from grassvine.engines import (
+        FromStore,
+        LocalEngine,
+        RayEngine,
+        Run,
+        ThreadsEngine,
+        ray_cluster,
+        run,
+    )
     from grassvine.geometry import Euclidean, Grassmann
     from grassvine.gossip import (
         EarlyStop,
@@ -65,6 +74,7 @@ if TYPE_CHECKING:
         CustomProblem,
         MultitaskProblem,
         PCAProblem,
+        completion_problems,
     )
 
 __version__ = "0.1.0.dev0"
@@ -76,6 +86,7 @@ __all__ = [
     "EarlyStop",
     "Euclidean",
     "Exact",
+    "FromStore",
     "Gossip",
     "Grassmann",
     "History",
@@ -86,6 +97,7 @@ __all__ = [
     "OneEdge",
     "PCAProblem",
     "Plan",
+    "RatingDataset",
     "Ratings",
     "RayEngine",
     "Run",
@@ -99,6 +111,7 @@ __all__ = [
     "check_hessian",
     "check_problem",
     "complete",
+    "completion_problems",
     "descend",
     "erdos_renyi",
     "exponential",

@@ -1,10 +1,17 @@
 import math
+import os
+import re
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
+from tests.engines.elsewhere_engine import ElsewhereEngine
+from tests.engines.process_engine import ProcessEngine
 from tests.samples import N_ITEMS, ratings
 
 import grassvine as gv
+from grassvine.engines import ProblemSource
 from grassvine.foundations.errors import PlanError
 from grassvine.gossip import Offsets, StepReport
 
@@ -87,3 +94,53 @@ def test_agents_that_ignore_each_other_solve_their_own_tasks() -> None:
         alone = gv.descend(problem, plan.start(agent), 300)
         gap = gv.Grassmann().distance(alone, result.bases[agent])
         assert gap < 1e-12 * np.sqrt(2 * N_ITEMS)  # the same steps, in the same order
+
+
+def functions(count: int) -> list[Callable[[], gv.CompletionProblem]]:
+    return [lambda problem=problem: problem for problem in problems(count)]  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("engine", [gv.LocalEngine(), gv.ThreadsEngine(), ProcessEngine()])
+def test_functions_that_load_the_problems_give_the_same_bits(engine: Any) -> None:
+    plan = gv.Plan(N_ITEMS, 3, gv.path(3), gv.Gossip(n_slots=6))
+    mixed: list[ProblemSource] = [functions(3)[0], *problems(3)[1:]]
+    wanted = gv.run(plan, problems(3))
+    for found in (gv.run(plan, functions(3), engine=engine), gv.run(plan, mixed, engine=engine)):
+        assert [b.tobytes() for b in found.bases] == [b.tobytes() for b in wanted.bases]
+
+
+def test_a_function_is_called_where_its_agent_lives() -> None:
+    callers: list[int] = []  # filled in the other process, if there is one
+
+    def loading(problem: gv.CompletionProblem) -> Callable[[], gv.CompletionProblem]:
+        def load() -> gv.CompletionProblem:
+            callers.append(os.getpid())
+            return problem
+
+        return load
+
+    plan = gv.Plan(N_ITEMS, 3, gv.path(3), gv.Gossip(n_slots=4))
+    given = [loading(problem) for problem in problems(3)]
+    elsewhere = gv.run(plan, given, engine=ElsewhereEngine("fork"))
+    assert callers == []
+    here = gv.run(plan, given)
+    assert callers == [os.getpid()] * 3
+    assert [b.tobytes() for b in elsewhere.bases] == [b.tobytes() for b in here.bases]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            lambda: ratings(),
+            "agent 1 has no problem: its function returned a Ratings; give a problem",
+        ),
+        (ratings(), "agent 1 has no problem: it was given a Ratings; give a problem such as"),
+        (lambda: gv.PCAProblem(np.eye(3)), "the problem of agent 1 has 3 items and the plan 20"),
+    ],
+)
+def test_what_is_no_problem_is_refused_with_the_number_of_its_agent(
+    given: Any, message: str
+) -> None:
+    with pytest.raises(PlanError, match=re.escape(message)):
+        gv.run(gv.Plan(N_ITEMS, 3, gv.path(2)), [problems(1)[0], given])

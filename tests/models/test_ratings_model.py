@@ -181,10 +181,12 @@ def test_a_model_without_users_says_so_and_can_fold_in() -> None:
     whole = ratings_model()
     alone = RatingsModel(whole.shared)
     with pytest.raises(
-        DataError, match="it was loaded without users; leave them out, fold them in"
+        DataError, match="it was learned or loaded without users; leave them out, fold them in"
     ):
         alone.predict(["user 05"], ["film 03"])
-    with pytest.raises(DataError, match="users_for needs users, and this model was loaded without"):
+    with pytest.raises(
+        DataError, match="users_for needs users, and this model was learned or loaded"
+    ):
         alone.users_for("film 03")
     assert not alone.recommend(["user 05"], 2, on_unknown="fallback")["known"].any()
     again = alone.with_users(ids("user ", N_USERS), ids("film ", N_ITEMS), scarce_ratings(0))

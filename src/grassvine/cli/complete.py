@@ -24,6 +24,14 @@ def complete(
     agents: Annotated[
         str, typer.Option(help="How many agents, or the column that names each rating's owner.")
     ] = "1",
+    apart: Annotated[
+        bool,
+        typer.Option(
+            "--apart",
+            help="Every agent reads its own part of a Parquet dataset (a file, a folder, or a "
+            "pattern); this process reads no rating, and the model knows no users.",
+        ),
+    ] = False,
     network: options.NetworkName = "ring",
     penalty: Annotated[str, typer.Option(help="How strong to pull to simple answers.")] = "auto",
     rho: Annotated[str, typer.Option(help="For gossip: the weight of agreement.")] = "auto",
@@ -66,6 +74,7 @@ def complete(
         item=item,
         rating=rating,
         separator=separator,
+        apart=apart,
         **words,
     )
     learn("ratings", request, out=out, run=run, overwrite=overwrite, as_json=as_json)

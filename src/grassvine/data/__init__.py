@@ -8,6 +8,7 @@ from grassvine.data.jester import read_jester
 from grassvine.data.labelled import LabelledRatings
 from grassvine.data.movielens import read_movielens
 from grassvine.data.netflix import read_netflix
+from grassvine.data.rating_dataset import RatingDataset
 from grassvine.data.rating_files import read_ratings
 from grassvine.data.rating_input import (
     ratings_from_arrays,
@@ -15,6 +16,7 @@ from grassvine.data.rating_input import (
     ratings_from_frames,
     ratings_from_matrix,
 )
+from grassvine.data.rating_part import RatingPart
 from grassvine.data.rating_table import RatingTable
 from grassvine.data.ratings import Ratings
 from grassvine.data.sources import SOURCES, Source
@@ -40,6 +42,8 @@ __all__ = [
     "Ids",
     "LabelledRatings",
     "LowRankRatings",
+    "RatingDataset",
+    "RatingPart",
     "RatingTable",
     "Ratings",
     "Source",

@@ -8,6 +8,7 @@ import io
 import os
 import sys
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -116,15 +117,20 @@ def _columnar(data: bytes, reader: str, name: str) -> "pl.DataFrame":
         frame: pl.DataFrame = getattr(pl, reader)(data)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as cause:
         raise DataError(f"{name} cannot be read ({cause}); write it anew.") from None
-    for column, kind in frame.schema.items():
+    plain_columns(frame.schema, name)
+    if not len(frame):
+        raise DataError(f"{name} holds columns and no row; give a table with rows.")
+    return frame
+
+
+def plain_columns(schema: "Mapping[str, pl.DataType]", name: str) -> None:
+    """Refuse columns of types that bring code or structure with them."""
+    for column, kind in schema.items():
         if kind.is_nested() or not _is_plain(kind):
             raise DataError(
                 f"the column {column!r} of {name} is of type {kind}; leave it out, or write it as "
                 "numbers, text or dates."
             )
-    if not len(frame):
-        raise DataError(f"{name} holds columns and no row; give a table with rows.")
-    return frame
 
 
 def _is_plain(kind: "pl.DataType") -> bool:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 Missing = Literal["error", "drop"]
+MISSING = ("error", "drop")
 Scale = tuple[float, float]
 
 # Of columns without names: ratings on a scale have hardly more values, and no time is earlier.
@@ -96,8 +97,8 @@ def ratings_from_frames(
         parts.append(rows)
         assumed += [f"Table {number}: {sentence}" for sentence in said]
     everything = Rows(
-        users=_united([part.users for part in parts], "user"),
-        items=_united([part.items for part in parts], "item"),
+        users=united([part.users for part in parts], "user"),
+        items=united([part.items for part in parts], "item"),
         values=np.concatenate([part.values for part in parts]),
         agents=pl.Series(np.repeat(np.arange(len(parts)), [len(part.values) for part in parts])),
         agents_are_tables=True,
@@ -241,8 +242,8 @@ def _checked(
     """Rows without those that have no rating, which are refused unless they may be dropped."""
     import polars as pl
 
-    if missing not in ("error", "drop"):
-        raise DataError(unknown("choice for missing", missing, ("error", "drop")))
+    if missing not in MISSING:
+        raise DataError(unknown("choice for missing", missing, MISSING))
     if not len(users) == len(items) == len(values) or values.ndim != 1:
         raise DataError(
             f"there are {len(users)} users, {len(items)} items and ratings of shape "
@@ -270,8 +271,8 @@ def _checked(
     return Rows(users, items, values, agents), assumed
 
 
-def _united(columns: "Sequence[pl.Series]", what: str) -> "pl.Series":
-    """The ids of all tables in one column."""
+def united(columns: "Sequence[pl.Series]", what: str) -> "pl.Series":
+    """Return the ids of all tables in one column."""
     import polars as pl
 
     first = columns[0]

@@ -82,7 +82,7 @@ def make_table(rows: Rows, duplicates: str, assumed: tuple[str, ...]) -> RatingT
         agents, agent = Ids.number(rows.agents, "agent")
         owners = np.empty(len(users), dtype=np.int64)
         owners[user] = agent
-        _refuse_shared(users, user, agents, agent, owners, rows.agents_are_tables)
+        refuse_shared(users, user, agents, agent, owners, rows.agents_are_tables)
     value = rows.values
     order = np.argsort(value, kind="stable") if duplicates == "mean" else np.arange(len(value))
     order = order[order_of_entries(user[order], item[order], len(items))]
@@ -110,7 +110,7 @@ def make_table(rows: Rows, duplicates: str, assumed: tuple[str, ...]) -> RatingT
 
 def refuse_outside(scale: object, values: Array, users: "pl.Series", items: "pl.Series") -> None:
     """Refuse ratings that lie outside the scale on which they were given."""
-    low, high = _scale(scale)
+    low, high = as_scale(scale)
     outside = np.flatnonzero((values < low) | (values > high))
     if len(outside):
         examples = ", ".join(
@@ -122,7 +122,8 @@ def refuse_outside(scale: object, values: Array, users: "pl.Series", items: "pl.
         )
 
 
-def _scale(given: object) -> tuple[float, float]:
+def as_scale(given: object) -> tuple[float, float]:
+    """Return the bounds of a scale."""
     try:
         low, high = (float(bound) for bound in given)  # type: ignore[attr-defined]
     except (TypeError, ValueError):
@@ -141,7 +142,7 @@ def _refuse_duplicates(users: "pl.Series", items: "pl.Series") -> None:
     )
 
 
-def _refuse_shared(
+def refuse_shared(
     users: Ids, user: Indices, agents: Ids, agent: Indices, owners: Indices, are_tables: bool
 ) -> None:
     """Refuse a user whose ratings lie with several agents."""

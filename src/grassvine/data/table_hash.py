@@ -19,14 +19,14 @@ def table_hash(table: RatingTable | TaskTable) -> str:
     if isinstance(table, RatingTable):
         ratings = table.ratings
         digest.update(b"grassvine ratings 1\n")
-        _add_ids(digest, table.users)
-        _add_ids(digest, table.items)
+        add_ids(digest, table.users)
+        add_ids(digest, table.items)
         for numbers in (ratings.starts, ratings.items):
             digest.update(numbers.astype("<i8").tobytes())
         digest.update((ratings.values + 0.0).astype("<f8").tobytes())  # −0 is 0
         return digest.hexdigest()
     digest.update(b"grassvine tasks 1\n")
-    _add_ids(digest, table.ids)
+    add_ids(digest, table.ids)
     digest.update(repr(table.features).encode())
     for x, y in zip(table.tasks.features, table.tasks.targets, strict=True):
         samples = np.column_stack((x, y)) + 0.0
@@ -35,8 +35,8 @@ def table_hash(table: RatingTable | TaskTable) -> str:
     return digest.hexdigest()
 
 
-def _add_ids(digest: "hashlib._Hash", ids: Ids) -> None:
-    """Each id is preceded by its length, so that no two lists look alike."""
+def add_ids(digest: "hashlib._Hash", ids: Ids) -> None:
+    """Add ids to a digest, each after its length, so that no two lists look alike."""
     import polars as pl
 
     digest.update(f"{len(ids)} {kind_of(ids.series)}\n".encode())

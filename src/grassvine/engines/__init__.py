@@ -4,14 +4,17 @@ from grassvine.engines.base import AgentMaker, Engine, Outcome
 from grassvine.engines.local import LocalEngine
 from grassvine.engines.ray import RayEngine
 from grassvine.engines.ray_cluster import ray_cluster
-from grassvine.engines.run import Run, run
+from grassvine.engines.ray_store import FromStore
+from grassvine.engines.run import ProblemSource, Run, run
 from grassvine.engines.threads import ThreadsEngine
 
 __all__ = [
     "AgentMaker",
     "Engine",
+    "FromStore",
     "LocalEngine",
     "Outcome",
+    "ProblemSource",
     "RayEngine",
     "Run",
     "ThreadsEngine",

@@ -1,21 +1,25 @@
 """Run a plan on problems: the front door of the core."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import TypeAlias
 
 from grassvine.engines.base import Engine
 from grassvine.engines.local import LocalEngine
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.foundations.errors import PlanError
-from grassvine.gossip.agent import State
+from grassvine.gossip.agent import Agent, State
 from grassvine.gossip.history import History, Recorder
 from grassvine.gossip.observers import AllFinished, together
 from grassvine.gossip.plan import Plan
 from grassvine.gossip.report import Observer
 from grassvine.problems.base import LocalProblem
+
+# A function is called where its agent lives: its data need never be here.
+ProblemSource: TypeAlias = LocalProblem | Callable[[], LocalProblem]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +85,7 @@ class Run:
 
 def run(
     plan: Plan,
-    problems: Sequence[LocalProblem],
+    problems: Sequence[ProblemSource],
     *,
     engine: Engine | None = None,
     observers: Sequence[Observer] = (),
@@ -92,8 +96,9 @@ def run(
     ----------
     plan : Plan
         What all agents agree on.
-    problems : sequence of LocalProblem
-        One for each agent of the plan's network.
+    problems : sequence of LocalProblem, or of functions
+        One for each agent of the plan's network. A function takes nothing and returns a problem; it
+        is called where the agent lives, so that data are loaded where they are used.
     engine : Engine, optional
         Where to run; one agent after the other in this thread by default.
     observers : sequence of callables
@@ -105,7 +110,7 @@ def run(
             f"there are {len(problems)} problems for {plan.network.n_agents} agents; "
             "give one problem to each agent."
         )
-    makers = [partial(plan.agent, number, problem) for number, problem in enumerate(problems)]
+    makers = [partial(_agent, plan, number, given) for number, given in enumerate(problems)]
     recorder = Recorder()
     observe = together(recorder, AllFinished(len(makers)), *observers)
     outcome = (engine or LocalEngine()).run(makers, plan.timetable, observe)
@@ -117,3 +122,17 @@ def run(
         n_slots=outcome.n_slots,
         stopped_because=outcome.stopped_because,
     )
+
+
+def _agent(plan: Plan, number: int, given: ProblemSource) -> Agent:
+    """Make an agent, which loads its problem first if it was given a function."""
+    if isinstance(given, LocalProblem):
+        return plan.agent(number, given)
+    problem: object = given() if callable(given) else given
+    if not isinstance(problem, LocalProblem):
+        where = "its function returned" if callable(given) else "it was given"
+        raise PlanError(
+            f"agent {number} has no problem: {where} a {type(problem).__name__}; give a problem "
+            "such as CompletionProblem(ratings), or a function that returns one."
+        )
+    return plan.agent(number, problem)

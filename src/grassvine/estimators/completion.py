@@ -12,6 +12,7 @@ from grassvine.estimators.formulations import (
     validated_subspace,
     with_offsets,
 )
+from grassvine.estimators.holdings import Holdings
 from grassvine.estimators.options import GOSSIP, gossip_by_name, one_of
 from grassvine.estimators.together import Together, rank_of_items
 from grassvine.foundations.errors import PlanError
@@ -40,7 +41,8 @@ class GossipCompleter(Together):
         the paper's formulation by those methods.
     agents : int or str
         Among how many agents to divide the users; or the column of the table that names the owner
-        of each rating. Ignored where a list of tables is given: each is an agent's.
+        of each rating. Ignored where a list of tables is given: each is an agent's; and of a
+        :class:`RatingDataset`, which has its own agents, columns and rules.
     network : str or Network
         Who is linked to whom: ``"ring"``, ``"path"``, ``"star"``, ``"grid"``, ``"complete"``,
         ``"exponential"``, ``"random"``.
@@ -79,7 +81,8 @@ class GossipCompleter(Together):
     history_, agreement_, stopped_because_, messages_, bytes_, network_, n_iter_, n_agents_
         How it went; the agreement is the largest angle between two linked agents, in degrees.
     n_users_, n_items_, n_ratings_, rank_, assumed_, data_hash_
-        What it was learned from, and sentences on what was assumed about the table.
+        What it was learned from, and sentences on what was assumed about the table. Of a
+        :class:`RatingDataset` the hash is its digest, of what was counted.
     """
 
     def __init__(
@@ -121,13 +124,13 @@ class GossipCompleter(Together):
         self.warm_start = warm_start
         self.random_state = random_state
 
-    def _task(self, parts: Any, n_agents: int) -> Task:
+    def _task(self, holdings: Holdings) -> Task:
         name = one_of("method", self.method, METHODS)
-        rank = None if self.rank == "auto" else rank_of_items(self.rank, parts[0].n_items)
+        rank = None if self.rank == "auto" else rank_of_items(self.rank, len(holdings.items))
         if name == "exact":
-            return with_offsets(parts, rank, self.penalty)
+            return with_offsets(holdings, rank, self.penalty)
         if name == "exact-subspace" and self.penalty == "auto":
-            return validated_subspace(parts, rank)
+            return validated_subspace(holdings, rank)
         if rank is None:
             raise PlanError(
                 f"method {name!r} with a penalty of its own cannot choose the rank; give a number, "
@@ -136,7 +139,7 @@ class GossipCompleter(Together):
         penalty = PAPER_PENALTY if self.penalty == "auto" else self.penalty
         real_number("penalty", penalty, least=0.0, below=1.0)
         if name == "exact-subspace":
-            return subspace(parts, rank, penalty)
-        rho = scaled_rho(parts) if self.rho == "auto" else self.rho
-        method = gossip_by_name(name, rho, self.updates, n_agents)
-        return subspace(parts, rank, penalty, method)
+            return subspace(holdings, rank, penalty)
+        rho = scaled_rho(holdings) if self.rho == "auto" else self.rho
+        method = gossip_by_name(name, rho, self.updates, holdings.n_agents)
+        return subspace(holdings, rank, penalty, method)

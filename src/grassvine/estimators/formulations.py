@@ -6,16 +6,16 @@ formulation: ratings less their mean, an orthonormal basis, λ on entries that a
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
 
-from grassvine.data import Ratings, RatingTable
-from grassvine.engines import Run
+from grassvine.engines import ProblemSource, Run
+from grassvine.estimators.holdings import Holdings
 from grassvine.foundations.arrays import Array
 from grassvine.gossip import Exact, Method, Offsets, Validated
 from grassvine.models import CompletionPenalties, ItemPart, OffsetPenalties
-from grassvine.problems import CompletionProblem
 
 RANKS = (2, 4, 8, 16, 32)  # those tried by rank="auto"
 AGREEMENT = 0.05  # ρ as a share of the squares of an agent's centred ratings
@@ -28,99 +28,90 @@ class Task:
     """What agents are given, how they go about it, and how to read what they learned."""
 
     method: Method
-    problems: Sequence[CompletionProblem]
+    problems: Sequence[ProblemSource]
     rank: int
-    read: Callable[[Run, RatingTable], ItemPart]
+    read: Callable[[Run], ItemPart]
 
 
-def with_offsets(parts: Sequence[Ratings], rank: int | None, penalty: Penalty) -> Task:
+def with_offsets(holdings: Holdings, rank: int | None, penalty: Penalty) -> Task:
     """Fit offsets, biases and factors by sums; rank None is chosen by the agents."""
-    most = _most(parts, rank)
+    most = _most(holdings, rank)
     ranks = (*(r for r in RANKS if r < most), most) if rank is None else ()
     method = Offsets(mu=penalty, ranks=ranks)
-    return Task(method, [CompletionProblem(part) for part in parts], most, _read_offsets)
+    return Task(method, holdings.problems(0.0, 0.0), most, partial(_read_offsets, holdings))
 
 
-def validated_subspace(parts: Sequence[Ratings], rank: int | None) -> Task:
+def validated_subspace(holdings: Holdings, rank: int | None) -> Task:
     """Fit the paper's formulation by sums, with λ, and rank None, chosen by the agents."""
     method = Validated(any_rank=rank is None)
-    problems = [CompletionProblem(part) for part in parts]
-    return Task(method, problems, _most(parts, rank), _read_validated)
+    return Task(
+        method,
+        holdings.problems(0.0, 0.0),
+        _most(holdings, rank),
+        partial(_read_validated, holdings),
+    )
 
 
-def subspace(
-    parts: Sequence[Ratings], rank: int, penalty: float, method: Method | None = None
-) -> Task:
+def subspace(holdings: Holdings, rank: int, penalty: float, method: Method | None = None) -> Task:
     """Fit the paper's formulation with a given λ, by sums unless another method is given."""
-    centre = mean_of(parts)
-    problems = [CompletionProblem(part.shifted(-centre), unobserved=penalty) for part in parts]
+    centre = holdings.mean()
 
-    def read(run: Run, table: RatingTable) -> ItemPart:
-        return subspace_part(table, run.mean, centre, CompletionPenalties(penalty))
+    def read(run: Run) -> ItemPart:
+        return subspace_part(holdings, run.mean, centre, CompletionPenalties(penalty))
 
-    return Task(method or Exact(), problems, rank, read)
-
-
-def mean_of(parts: Sequence[Ratings]) -> float:
-    """Return the mean of all ratings: a sum over agents, as everything that they agree on."""
-    return sum(float(part.values.sum()) for part in parts) / sum(part.n_values for part in parts)
+    return Task(method or Exact(), holdings.problems(centre, penalty), rank, read)
 
 
-def scaled_rho(parts: Sequence[Ratings]) -> float:
+def scaled_rho(holdings: Holdings) -> float:
     """Return the weight of agreement that has the scale of the ratings.
 
     MovieLens-1M among 5 agents gets 1e4 so, which was chosen there on held-out ratings.
     """
-    centre = mean_of(parts)
-    squares = sum(float(np.sum((part.values - centre) ** 2)) for part in parts)
-    return AGREEMENT * squares / len(parts)
+    return AGREEMENT * holdings.squares(holdings.mean()) / holdings.n_agents
 
 
 def subspace_part(
-    table: RatingTable, basis: Array, centre: float, penalties: CompletionPenalties
+    holdings: Holdings, basis: Array, centre: float, penalties: CompletionPenalties
 ) -> ItemPart:
     """Return what is shared in the paper's formulation."""
-    zeros = np.zeros(len(table.items))
-    return _part(table, basis, zeros, centre, penalties)
+    return _part(holdings, basis, np.zeros(len(holdings.items)), centre, penalties)
 
 
-def _read_offsets(run: Run, table: RatingTable) -> ItemPart:
+def _read_offsets(holdings: Holdings, run: Run) -> ItemPart:
     state = run.states[0]  # all agents have the same
     mu, mu_b = (float(value) for value in state["penalties"])
     factors, offsets = state["factors"].astype(np.float64), state["offsets"].astype(np.float64)
     centre = float(state["centre"][0])
-    return _part(table, factors, offsets, centre, OffsetPenalties(mu, mu_b))
+    return _part(holdings, factors, offsets, centre, OffsetPenalties(mu, mu_b))
 
 
-def _read_validated(run: Run, table: RatingTable) -> ItemPart:
+def _read_validated(holdings: Holdings, run: Run) -> ItemPart:
     state = run.states[0]
     penalties = CompletionPenalties(float(state["unobserved"][0]))
-    return subspace_part(table, run.bases[0], float(state["centre"][0]), penalties)
+    return subspace_part(holdings, run.bases[0], float(state["centre"][0]), penalties)
 
 
 def _part(
-    table: RatingTable,
+    holdings: Holdings,
     factors: Array,
     offsets: Array,
     centre: float,
     penalties: OffsetPenalties | CompletionPenalties,
 ) -> ItemPart:
-    values = table.ratings.values
     return ItemPart(
-        items=table.items,
+        items=holdings.items,
         factors=factors,
         offsets=offsets,
         centre=centre,
         penalties=penalties,
-        lowest=float(values.min()),
-        highest=float(values.max()),
-        counts=np.bincount(table.ratings.items, minlength=len(table.items)),
+        lowest=holdings.lowest,
+        highest=holdings.highest,
+        counts=holdings.counts,
     )
 
 
-def _most(parts: Sequence[Ratings], rank: int | None) -> int:
+def _most(holdings: Holdings, rank: int | None) -> int:
     """Return the rank, or the highest that is tried."""
     if rank is not None:
         return rank
-    n_users = sum(part.n_users for part in parts)
-    return max(1, min(RANKS[-1], parts[0].n_items - 1, n_users - 1))
+    return max(1, min(RANKS[-1], len(holdings.items) - 1, holdings.n_users - 1))

@@ -3,13 +3,13 @@
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from grassvine.data import RatingTable, hold_out_ratings, read_ratings, table_hash
+from grassvine.data import RatingDataset, RatingTable, hold_out_ratings, read_ratings, table_hash
 from grassvine.data.rating_input import Missing
 from grassvine.data.rating_table import Duplicates
 from grassvine.estimators.completion import GossipCompleter
 from grassvine.estimators.formulations import Penalty
 from grassvine.estimators.request import Outcome, stopwatch
-from grassvine.foundations.errors import DataError
+from grassvine.foundations.errors import DataError, PlanError
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,8 @@ class CompletionRequest:
     holdout : float
         The share of ratings to hold out, drawn over all of them from ``seed``; the order of the
         rows does not matter.
+    apart : bool
+        Whether every agent reads its own part of a Parquet dataset, and nobody reads all.
     """
 
     data: str
@@ -42,9 +44,12 @@ class CompletionRequest:
     separator: str | None = None
     duplicates: Duplicates = "error"
     missing: Missing = "error"
+    apart: bool = False
 
-    def read(self) -> RatingTable:
-        """Read the ratings."""
+    def read(self) -> RatingTable | RatingDataset:
+        """Read the ratings; those that agents read apart are only counted."""
+        if self.apart:
+            return self._dataset()
         return read_ratings(
             self.data,
             separator=self.separator,
@@ -56,13 +61,16 @@ class CompletionRequest:
             missing=self.missing,
         )
 
-    def hash(self, data: RatingTable) -> str:
-        """Return the digest of the ratings."""
-        return table_hash(data)
+    def hash(self, data: RatingTable | RatingDataset) -> str:
+        """Return the digest of the ratings; of those apart, of what was counted."""
+        return data.digest() if isinstance(data, RatingDataset) else table_hash(data)
 
-    def learn(self, data: RatingTable) -> Outcome:
-        """Learn from what is not held out, and measure on what is."""
-        train, test = held_out(data, self.holdout, self.seed)
+    def learn(self, data: RatingTable | RatingDataset) -> Outcome:
+        """Learn from what is not held out, and measure on what is; apart, nothing is measured."""
+        train: RatingTable | RatingDataset = data
+        test: RatingTable | None = None
+        if isinstance(data, RatingTable):
+            train, test = held_out(data, self.holdout, self.seed)
         estimator = GossipCompleter(
             self.rank,
             method=self.method,
@@ -76,15 +84,15 @@ class CompletionRequest:
         )
         with stopwatch() as spent:
             estimator.fit(train)
-        learned = estimator.errors(train)
-        measured: dict[str, Any] = {"rmse": None, "mae": None, "known": None}
-        if test is not None:
-            measured = estimator.errors(test)
+        unmeasured: dict[str, Any] = {"rmse": None, "mae": None, "known": None}
+        learned = estimator.errors(train) if isinstance(train, RatingTable) else unmeasured
+        measured = unmeasured if test is None else estimator.errors(test)
+        n_held_out = 0 if test is None else test.ratings.n_values
         report = {
-            "n_users": len(data.users),
-            "n_items": len(data.items),
-            "n_ratings": data.ratings.n_values,
-            "n_held_out": 0 if test is None else test.ratings.n_values,
+            "n_users": estimator.n_users_,
+            "n_items": estimator.n_items_,
+            "n_ratings": estimator.n_ratings_ + n_held_out,
+            "n_held_out": n_held_out,
             "n_agents": estimator.n_agents_,
             "network": self.network,
             "rank": estimator.rank_,
@@ -101,7 +109,29 @@ class CompletionRequest:
             **spent,
             "stopped_because": estimator.stopped_because_,
         }
-        return Outcome(estimator, report, table_hash(data), data.assumed)
+        return Outcome(estimator, report, self.hash(data), data.assumed)
+
+    def _dataset(self) -> RatingDataset:
+        """Count the ratings of agents that will read their own."""
+        if self.holdout:
+            raise PlanError(
+                "nothing can be held out of ratings that are not read here; leave --holdout out, "
+                "or leave --apart out."
+            )
+        if not isinstance(self.agents, str):
+            raise PlanError(
+                f"{self.agents} agents cannot each read their own part, for nothing says which it "
+                "is; give --agents the column that names each rating's owner."
+            )
+        return RatingDataset.by_column(
+            self.data,
+            self.agents,
+            user=self.user,
+            item=self.item,
+            rating=self.rating,
+            duplicates=self.duplicates,
+            missing=self.missing,
+        )
 
 
 def held_out(table: RatingTable, share: float, seed: int) -> tuple[RatingTable, RatingTable | None]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grassvine.data import (
+    RatingDataset,
     Ratings,
     RatingTable,
     ratings_from_arrays,
@@ -58,6 +59,11 @@ def as_table(
     """
     if isinstance(ratings, RatingTable):
         return ratings
+    if isinstance(ratings, RatingDataset):
+        raise DataError(
+            "a RatingDataset stays in its files until the agents of a fit read it, and this needs "
+            "ratings here; read the part that you mean: dataset.part(name).read()."
+        )
     options: dict[str, Any] = {
         "duplicates": rules.duplicates,
         "missing": rules.missing,

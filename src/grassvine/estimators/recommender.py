@@ -67,12 +67,9 @@ class RatingsEstimator(Saved, RegressorMixin, BaseEstimator):  # type: ignore[mi
         """
         table = as_table(X, y, self._columns(), self._rules(), self._agent_column())
         shared = self._learn(table)
-        self.model_ = RatingsModel(shared, shared.users_from(table.users, table.ratings))
-        self.assumed_ = table.assumed
-        self.data_hash_ = table_hash(table)
-        self.n_users_, self.n_items_ = len(table.users), len(table.items)
-        self.n_ratings_ = table.ratings.n_values
-        self.rank_ = shared.rank
+        model = RatingsModel(shared, shared.users_from(table.users, table.ratings))
+        n_users, n_ratings = len(table.users), table.ratings.n_values
+        self._keep(model, table.assumed, table_hash(table), n_users, n_ratings)
         self.backend_ = backend_of(X)
         return self
 
@@ -137,6 +134,11 @@ class RatingsEstimator(Saved, RegressorMixin, BaseEstimator):  # type: ignore[mi
     def errors(self, X: Any, y: Any = None) -> dict[str, float]:
         """Return root mean square and mean absolute error over the pairs that are known."""
         users, items, truth = self._triples(X, y)
+        if self.model_.private is None:
+            raise DataError(
+                "the model has no users to measure on, for it was learned or loaded without them; "
+                "take some in by partial_fit, best with ratings that are not those to measure on."
+            )
         found = self.model_.predict(users, items, "nan")
         wrong = (found.ratings - truth)[found.known]
         if not len(wrong):
@@ -160,6 +162,20 @@ class RatingsEstimator(Saved, RegressorMixin, BaseEstimator):  # type: ignore[mi
         numbers: NDArray[Any] = table.ratings.users_of_values()
         users, items = table.users.at(numbers), table.items.at(table.ratings.items)
         return users, items, table.ratings.values
+
+    def _keep(
+        self,
+        model: RatingsModel,
+        assumed: tuple[str, ...],
+        data_hash: str,
+        n_users: int,
+        n_ratings: int,
+    ) -> None:
+        self.model_ = model
+        self.assumed_, self.data_hash_ = assumed, data_hash
+        self.n_users_, self.n_items_ = n_users, len(model.shared.items)
+        self.n_ratings_ = n_ratings
+        self.rank_ = model.shared.rank
 
     def _take(self, model: RatingsModel, *, named: bool = False) -> None:
         """Learn from a model what a fit would have learned, as far as it tells."""

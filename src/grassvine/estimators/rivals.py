@@ -6,6 +6,7 @@ from grassvine.baselines import DLMaFit, rtrmc, spectral_start
 from grassvine.data import RatingTable
 from grassvine.engines import Engine
 from grassvine.estimators.formulations import PAPER_PENALTY, Task, subspace, subspace_part
+from grassvine.estimators.holdings import Holdings, held
 from grassvine.estimators.options import as_seed
 from grassvine.estimators.recommender import RatingsEstimator
 from grassvine.estimators.together import Together, rank_of_items
@@ -66,9 +67,9 @@ class DLMaFitCompleter(Together):
         self.warm_start = warm_start
         self.random_state = random_state
 
-    def _task(self, parts: Any, n_agents: int) -> Task:
-        rank = rank_of_items(self.rank, parts[0].n_items)
-        return subspace(parts, rank, 0.0, DLMaFit(self.iterations, self.most_omega))
+    def _task(self, holdings: Holdings) -> Task:
+        rank = rank_of_items(self.rank, len(holdings.items))
+        return subspace(holdings, rank, 0.0, DLMaFit(self.iterations, self.most_omega))
 
 
 class RTRMCCompleter(RatingsEstimator):
@@ -119,4 +120,5 @@ class RTRMCCompleter(RatingsEstimator):
         self.subspace_ = result.basis
         self.n_iter_ = len(result.iterations)
         self.stopped_because_ = result.stopped_because
-        return subspace_part(table, result.basis, centre, CompletionPenalties(penalty))
+        holdings = held(table, [table.ratings])
+        return subspace_part(holdings, result.basis, centre, CompletionPenalties(penalty))

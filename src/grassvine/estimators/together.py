@@ -2,10 +2,11 @@
 
 from typing import Any, Self
 
-from grassvine.data import RatingTable
+from grassvine.data import Ids, RatingDataset, RatingTable
 from grassvine.engines import Engine, run
 from grassvine.estimators.callbacks import Watched, watched_fit
 from grassvine.estimators.formulations import Task
+from grassvine.estimators.holdings import Holdings, apart, held
 from grassvine.estimators.learned import keep_run, warn_unsettled
 from grassvine.estimators.options import as_engine, as_network, as_seed
 from grassvine.estimators.rating_tables import parts_of
@@ -14,7 +15,7 @@ from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError
 from grassvine.foundations.options import whole_number
 from grassvine.gossip import Plan
-from grassvine.models import ItemPart
+from grassvine.models import ItemPart, RatingsModel
 from grassvine.network import Network
 
 
@@ -27,27 +28,41 @@ class Together(Watched, RatingsEstimator):
     random_state: Any
     warm_start: bool
 
-    def _task(self, parts: Any, n_agents: int) -> Task:
+    def _task(self, holdings: Holdings) -> Task:
         raise NotImplementedError
 
     @watched_fit
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from ratings; see :meth:`RatingsEstimator.fit`."""
-        return super().fit(X, y)
+        """Learn from ratings; see :meth:`RatingsEstimator.fit`.
+
+        ``X`` may also be a :class:`RatingDataset`: each agent reads its own part where it lives.
+        What is learned is what all share; the model has no users until ``partial_fit`` or
+        ``fold_in`` takes some in.
+        """
+        if not isinstance(X, RatingDataset):
+            return super().fit(X, y)
+        if y is not None:
+            raise DataError("a dataset has its ratings in its files; leave y out.")
+        shared = self._learn_together(apart(X))
+        self._keep(RatingsModel(shared), X.assumed, X.digest(), X.n_users, X.n_ratings)
+        self.backend_ = "polars"
+        return self
 
     def _agent_column(self) -> str | None:
         return self.agents if isinstance(self.agents, str) else None
 
     def _learn(self, table: RatingTable) -> ItemPart:
-        parts = parts_of(table, self.agents)
-        task = self._task(parts, len(parts))
+        return self._learn_together(held(table, parts_of(table, self.agents)))
+
+    def _learn_together(self, holdings: Holdings) -> ItemPart:
+        task = self._task(holdings)
         plan = Plan(
-            n_items=len(table.items),
+            n_items=len(holdings.items),
             rank=task.rank,
-            network=as_network(self.network, len(parts)),
+            network=as_network(self.network, holdings.n_agents),
             method=task.method,
             seed=as_seed(self.random_state),
-            first=self._earlier(table, task.rank),
+            first=self._earlier(holdings.items, task.rank),
         )
         engine = as_engine(self.engine)
         result = run(plan, task.problems, engine=engine, observers=self._slot_observers())
@@ -55,17 +70,16 @@ class Together(Watched, RatingsEstimator):
         if getattr(task.method, "works_alone", False):  # gossip has no end of its own
             warn_unsettled(result)
         keep_run(self, result)
-        self.n_agents_ = len(parts)
-        return task.read(result, table)
+        self.n_agents_ = holdings.n_agents
+        return task.read(result)
 
-    def _earlier(self, table: RatingTable, rank: int) -> Array | None:
+    def _earlier(self, items: Ids, rank: int) -> Array | None:
         """Return the subspace of an earlier fit, where a warm start is wished and possible."""
         if not self.warm_start or not hasattr(self, "model_"):
             return None
         before: Array = self.subspace_
-        if before.shape != (len(table.items), rank) or not self.model_.shared.items.series.equals(
-            table.items.series
-        ):
+        same = self.model_.shared.items.series.equals(items.series)
+        if before.shape != (len(items), rank) or not same:
             raise DataError(
                 "a warm start needs the items and the rank of the earlier fit; "
                 "set warm_start=False, or give ratings of the same items."

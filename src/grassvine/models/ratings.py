@@ -220,7 +220,7 @@ class RatingsModel:
     def _users(self, asked: "pl.Series", on_unknown: OnUnknown) -> Indices:
         """Return numbers of users, ``UNKNOWN`` for those who have rated nothing."""
         if self.private is None:
-            numbers, why = np.full(len(asked), UNKNOWN), "it was loaded without users"
+            numbers, why = np.full(len(asked), UNKNOWN), "it was learned or loaded without users"
         else:
             numbers = self.private.users.numbers(asked, "user")
             numbers = np.where(self.private.counts[numbers] > 0, numbers, UNKNOWN)
@@ -240,8 +240,8 @@ class RatingsModel:
     def _private(self, wanted_for: str) -> UserPart:
         if self.private is None:
             raise DataError(
-                f"{wanted_for} needs users, and this model was loaded without them; load it with "
-                "its private part, or fold users in."
+                f"{wanted_for} needs users, and this model was learned or loaded without them; "
+                "fold users in, or load it with its private part."
             )
         return self.private
 

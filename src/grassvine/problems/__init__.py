@@ -3,6 +3,7 @@
 from grassvine.problems.base import Evaluation, LocalProblem, TwiceDifferentiable
 from grassvine.problems.completion import CompletionProblem
 from grassvine.problems.custom import CustomProblem
+from grassvine.problems.loaded import LoadedCompletion, completion_problems
 from grassvine.problems.multitask import MultitaskProblem
 from grassvine.problems.pca import PCAProblem
 
@@ -10,8 +11,10 @@ __all__ = [
     "CompletionProblem",
     "CustomProblem",
     "Evaluation",
+    "LoadedCompletion",
     "LocalProblem",
     "MultitaskProblem",
     "PCAProblem",
     "TwiceDifferentiable",
+    "completion_problems",
 ]

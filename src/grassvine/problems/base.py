@@ -37,6 +37,7 @@ class Evaluation:
     squared_error: float = math.nan
 
 
+@runtime_checkable
 class LocalProblem(Protocol):
     """One agent's share of the problem."""
 

@@ -1,0 +1,72 @@
+from pathlib import Path
+
+import polars as pl
+import pytest
+from tests.cli.commands import Command
+
+ASKED = ("--rank", 2, "--agents", "owner", "--json")
+
+
+@pytest.fixture
+def parquet(ratings: Path) -> Path:
+    path = ratings.with_suffix(".parquet")
+    pl.read_csv(ratings, schema_overrides={"item": pl.String}).write_parquet(path)
+    return path
+
+
+@pytest.mark.parametrize("engine", ["local", "threads"])
+def test_what_is_learned_apart_is_what_is_learned_here(
+    grassvine: Command, parquet: Path, engine: str
+) -> None:
+    here = grassvine("complete", parquet, *ASKED).object
+    done = grassvine("complete", parquet, *ASKED, "--apart", "--engine", engine)
+    unknown = {name for name, value in done.object.items() if value is None}
+    assert unknown == {"train_rmse", "train_mae", "test_rmse", "test_mae", "test_known"}
+    assert set(done.object) == set(here)
+    for name in ("n_users", "n_items", "n_ratings", "n_agents", "bytes", "stopped_because"):
+        assert done.object[name] == here[name]
+    assert "By their names, 'user' holds the users" in done.err
+
+
+def test_the_model_knows_no_users_and_takes_them_in(grassvine: Command, parquet: Path) -> None:
+    model, larger = parquet.with_name("model"), parquet.with_name("larger")
+    assert grassvine("complete", parquet, *ASKED, "--apart", "-o", model).code == 0
+    assert grassvine("inspect", model, "--json").object["private"] is False
+    done = grassvine("recommend", model)
+    assert done.code == 3 and "the model has no users" in done.err and "fold" in done.err
+    done = grassvine("recommend", model, "--user", 107)
+    assert done.code == 3 and "learned or loaded without users" in done.err
+    assert grassvine("fold-in", model, parquet, "-k", 2, "-o", larger).code == 0
+    whole = parquet.with_name("whole")
+    assert grassvine("complete", parquet, *ASKED, "-o", whole).code == 0
+    answers = [grassvine("recommend", one, "--user", 107).out for one in (larger, whole)]
+    assert answers[0] == answers[1] != ""
+
+
+def test_a_run_apart_is_repeated_to_the_last_bit(grassvine: Command, parquet: Path) -> None:
+    run = parquet.with_name("run")
+    assert grassvine("complete", parquet, *ASKED, "--apart", "--run", run).code == 0
+    assert grassvine("rerun", run, "--json").object["same"] is True
+    pl.read_parquet(parquet)[:-1].write_parquet(parquet)
+    done = grassvine("rerun", run)
+    assert done.code == 3 and "is not what the run learned from" in done.err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--agents", "owner", "--holdout", 0.2), "nothing can be held out of ratings that are"),
+        (("--agents", 2), "2 agents cannot each read their own part"),
+        (("--agents", "ownr"), "unknown column 'ownr'; did you mean 'owner'?"),
+    ],
+)
+def test_what_cannot_be_done_apart_is_said(
+    grassvine: Command, parquet: Path, options: tuple[object, ...], message: str
+) -> None:
+    done = grassvine("complete", parquet, "--rank", 2, "--apart", *options)
+    assert done.code == 3 and message in done.err
+
+
+def test_text_cannot_be_read_apart(grassvine: Command, ratings: Path) -> None:
+    done = grassvine("complete", ratings, *ASKED, "--apart")
+    assert done.code == 3 and "ratings.csv is no Parquet file; give a Parquet file" in done.err

@@ -1,0 +1,49 @@
+"""An engine whose agents live in one other process, where they are made too."""
+
+import multiprocessing
+from collections.abc import Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+
+from grassvine.engines import AgentMaker, LocalEngine, Outcome
+from grassvine.gossip import Observer, StepReport
+from grassvine.gossip.observers import AllFinished, together
+from grassvine.network import Timetable
+
+
+@dataclass(frozen=True)
+class ElsewhereEngine:
+    """Runs a local engine elsewhere; observers are told afterwards and cannot stop it.
+
+    By ``spawn`` the other process is a new interpreter that knows nothing but what it is sent.
+    """
+
+    start: str = "spawn"
+
+    def run(self, makers: Sequence[AgentMaker], timetable: Timetable, observe: Observer) -> Outcome:
+        context = multiprocessing.get_context(self.start)
+        here, there = context.Pipe()
+        process = context.Process(  # type: ignore[attr-defined]
+            target=_live, args=(makers, timetable, there)
+        )
+        process.start()
+        there.close()
+        failure, reports, outcome = here.recv()
+        process.join()
+        if failure is not None:
+            raise failure
+        for report in reports:
+            observe(report)
+        return Outcome(*outcome)
+
+
+def _live(makers: Sequence[AgentMaker], timetable: Timetable, line: Connection) -> None:
+    reports: list[StepReport] = []
+    observe = together(reports.append, AllFinished(len(makers)))
+    try:
+        outcome = LocalEngine().run(makers, timetable, observe)
+    except Exception as failure:
+        line.send((failure, None, None))
+        return
+    states = tuple(dict(state) for state in outcome.states)
+    line.send((None, reports, (states, outcome.n_slots, outcome.stopped_because)))
