@@ -7,7 +7,7 @@ from multiprocessing.connection import Connection
 
 from grassvine.engines import AgentMaker, LocalEngine, Outcome
 from grassvine.gossip import Observer, StepReport
-from grassvine.gossip.observers import AllFinished, together
+from grassvine.gossip.observers import AllFinished, Audience
 from grassvine.network import Timetable
 
 
@@ -39,7 +39,7 @@ class ElsewhereEngine:
 
 def _live(makers: Sequence[AgentMaker], timetable: Timetable, line: Connection) -> None:
     reports: list[StepReport] = []
-    observe = together(reports.append, AllFinished(len(makers)))
+    observe = Audience(reports.append, AllFinished(len(makers)))
     try:
         outcome = LocalEngine().run(makers, timetable, observe)
     except Exception as failure:

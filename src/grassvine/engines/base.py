@@ -33,11 +33,14 @@ class Outcome:
         How many slots were run.
     stopped_because : str
         An observer's reason, or that the timetable was over.
+    incidents : tuple of str
+        What was lost on the way and done again, a sentence each.
     """
 
     states: tuple[State, ...]
     n_slots: int
     stopped_because: str
+    incidents: tuple[str, ...] = ()
 
 
 class Engine(Protocol):

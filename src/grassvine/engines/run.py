@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TypeAlias
 
 from grassvine.engines.base import Engine
@@ -13,7 +13,7 @@ from grassvine.foundations.blas import one_blas_thread
 from grassvine.foundations.errors import PlanError
 from grassvine.gossip.agent import Agent, State
 from grassvine.gossip.history import History, Recorder
-from grassvine.gossip.observers import AllFinished, together
+from grassvine.gossip.observers import AllFinished, Audience
 from grassvine.gossip.plan import Plan
 from grassvine.gossip.report import Observer
 from grassvine.problems.base import LocalProblem
@@ -40,6 +40,8 @@ class Run:
         How many slots were run.
     stopped_because : str
         Why it ended.
+    incidents : tuple of str
+        What was lost on the way and done again, a sentence each; empty in a run without failures.
     """
 
     plan: Plan
@@ -48,6 +50,7 @@ class Run:
     history: History
     n_slots: int
     stopped_because: str
+    incidents: tuple[str, ...] = ()
 
     @cached_property
     def mean(self) -> Array:
@@ -110,9 +113,9 @@ def run(
             f"there are {len(problems)} problems for {plan.network.n_agents} agents; "
             "give one problem to each agent."
         )
-    makers = [partial(_agent, plan, number, given) for number, given in enumerate(problems)]
+    makers = [_Maker(plan, number, given) for number, given in enumerate(problems)]
     recorder = Recorder()
-    observe = together(recorder, AllFinished(len(makers)), *observers)
+    observe = Audience(recorder, AllFinished(len(makers)), *observers)
     outcome = (engine or LocalEngine()).run(makers, plan.timetable, observe)
     return Run(
         plan=plan,
@@ -121,18 +124,31 @@ def run(
         history=recorder.history(),
         n_slots=outcome.n_slots,
         stopped_because=outcome.stopped_because,
+        incidents=outcome.incidents,
     )
 
 
-def _agent(plan: Plan, number: int, given: ProblemSource) -> Agent:
-    """Make an agent, which loads its problem first if it was given a function."""
-    if isinstance(given, LocalProblem):
-        return plan.agent(number, given)
-    problem: object = given() if callable(given) else given
-    if not isinstance(problem, LocalProblem):
-        where = "its function returned" if callable(given) else "it was given"
-        raise PlanError(
-            f"agent {number} has no problem: {where} a {type(problem).__name__}; give a problem "
-            "such as CompletionProblem(ratings), or a function that returns one."
-        )
-    return plan.agent(number, problem)
+@dataclass(frozen=True, eq=False)
+class _Maker:
+    """Makes an agent, again where it has to be brought back; its problem is loaded once."""
+
+    plan: Plan
+    number: int
+    given: ProblemSource
+
+    def __call__(self) -> Agent:
+        """Make the agent."""
+        return self.plan.agent(self.number, self._problem)
+
+    @cached_property
+    def _problem(self) -> LocalProblem:
+        if isinstance(self.given, LocalProblem):
+            return self.given
+        problem: object = self.given() if callable(self.given) else self.given
+        if not isinstance(problem, LocalProblem):
+            where = "its function returned" if callable(self.given) else "it was given"
+            raise PlanError(
+                f"agent {self.number} has no problem: {where} a {type(problem).__name__}; give a "
+                "problem such as CompletionProblem(ratings), or a function that returns one."
+            )
+        return problem

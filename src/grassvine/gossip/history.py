@@ -92,6 +92,8 @@ class History:
 class Recorder:
     """An observer that keeps every report."""
 
+    only_watches = True
+
     def __init__(self) -> None:
         self._reports: list[StepReport] = []
 

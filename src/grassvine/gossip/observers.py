@@ -45,6 +45,8 @@ class EarlyStop:
 class AllFinished:
     """Stop when every agent has said that it is done; the reason is the last one given."""
 
+    only_watches = True  # until nobody moves any more
+
     def __init__(self, n_agents: int):
         self._working = set(range(whole_number("n_agents", n_agents, least=1)))
 
@@ -56,11 +58,23 @@ class AllFinished:
         return None if self._working else report.finished
 
 
-def together(*observers: Observer) -> Observer:
-    """Return one observer that tells all; the first reason to stop counts."""
+class Audience:
+    """Several observers as one; the first reason to stop counts."""
 
-    def observe(report: StepReport) -> str | None:
-        reasons = [observer(report) for observer in observers]
+    def __init__(self, *observers: Observer):
+        self._observers = observers
+        self.only_watches = all(map(only_watches, observers))
+
+    def __call__(self, report: StepReport) -> str | None:
+        """Tell all."""
+        reasons = [observer(report) for observer in self._observers]
         return next((reason for reason in reasons if reason), None)
 
-    return observe
+
+def only_watches(observer: Observer) -> bool:
+    """Tell whether an observer never stops agents that still move.
+
+    Then an engine may be some slots ahead of what the observer has heard. Observers that promise
+    it have an attribute of that name.
+    """
+    return getattr(observer, "only_watches", False)

@@ -14,6 +14,8 @@ class ProgressBar:
     A ``passing`` bar is wiped away at the end: for one of many runs.
     """
 
+    only_watches = True
+
     def __init__(self, n_slots: int, title: str, *, passing: bool = False):
         console = Console(stderr=True)
         self._bar = Progress(
