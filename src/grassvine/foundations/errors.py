@@ -56,6 +56,10 @@ class ModelError(InputError):
     """A saved model cannot be used."""
 
 
+class CheckpointError(InputError):
+    """Checkpoints cannot be used."""
+
+
 class OutputError(GrassvineError, OSError):
     """A file or folder cannot be written."""
 
