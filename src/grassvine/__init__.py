@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from grassvine.engines import (
         FromStore,
         LocalEngine,
+        Place,
         RayEngine,
         Run,
         ThreadsEngine,
@@ -96,6 +97,7 @@ __all__ = [
     "Network",
     "OneEdge",
     "PCAProblem",
+    "Place",
     "Plan",
     "RatingDataset",
     "Ratings",

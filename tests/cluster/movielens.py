@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from grassvine.problems.offset_ratings import OffsetRatings
 
 N_AGENTS = 8
 RANK = 10
+CHECKPOINT_SECONDS = 1.0
 MU = 10.0  # near the best on what is held out, and takes about 500 slots
 
 
@@ -53,6 +53,8 @@ def _noted(make: AgentMaker, note: Path) -> Agent:
 
 class SlotTeller:
     """Tells on standard error when the first report of a slot comes."""
+
+    only_watches = True
 
     def __init__(self) -> None:
         self._last = -1
@@ -79,7 +81,8 @@ def main() -> None:
         "seconds": seconds,
         "stopped_because": run.stopped_because,
         "hosts": hosts_of_agents(wishes.notes),
-        "incidents": [str(incident) for incident in getattr(run, "incidents", ())],
+        "n_reports": len(run.history),
+        "incidents": run.incidents,
     }
     json.dump(found, sys.stdout)
 
@@ -87,10 +90,10 @@ def main() -> None:
 def _engine(wishes: argparse.Namespace) -> Engine:
     if not wishes.address:
         return Noted(gv.LocalEngine(), wishes.notes)
-    options: dict[str, Any] = {}
-    if wishes.checkpoints:
-        options["checkpoint_dir"] = wishes.checkpoints
-    return Noted(gv.RayEngine(wishes.address, **options), wishes.notes)
+    engine = gv.RayEngine(
+        wishes.address, checkpoint_dir=wishes.checkpoints, checkpoint_seconds=CHECKPOINT_SECONDS
+    )
+    return Noted(engine, wishes.notes)
 
 
 def _rmse(run: gv.Run, train: gv.Ratings, test: gv.Ratings) -> float:

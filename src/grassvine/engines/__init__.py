@@ -2,6 +2,7 @@
 
 from grassvine.engines.base import AgentMaker, Engine, Outcome
 from grassvine.engines.local import LocalEngine
+from grassvine.engines.place import Place
 from grassvine.engines.ray import RayEngine
 from grassvine.engines.ray_cluster import ray_cluster
 from grassvine.engines.ray_store import FromStore
@@ -14,6 +15,7 @@ __all__ = [
     "FromStore",
     "LocalEngine",
     "Outcome",
+    "Place",
     "ProblemSource",
     "RayEngine",
     "Run",

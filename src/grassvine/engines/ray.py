@@ -1,35 +1,32 @@
 """Agents in the actors of a Ray cluster, for a company's own machines: inside, all are trusted.
 
-An agent is made in its actor and stays there. The driver submits one slot at a time and collects
-the reports; the bytes of messages go from actor to actor as object references. Calls of one
-caller reach an actor in the order of submission as long as none is retried, so none is: an actor
-that dies ends the run.
+An agent is made in its actor and stays there; messages go from actor to actor. The driver submits
+slots, some ahead, and hears the reports. Calls of one caller reach an actor in the order of
+submission as long as none is retried, so none is. When an actor dies all agents go back to the last
+checkpoint: nothing is random after slot 0, so what is done again has the same bits, and observers
+hear of nothing twice.
 """
 
-import copy
-from collections.abc import Iterable, Iterator, Sequence
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from types import ModuleType
-from typing import Any
 
-import numpy as np
-
-from grassvine.engines.base import TIMETABLE_OVER, AgentMaker, Outcome, attributed
+from grassvine.engines.base import TIMETABLE_OVER, AgentMaker, Outcome
+from grassvine.engines.checkpoints import START, Checkpoints
+from grassvine.engines.place import ANYWHERE, Place
 from grassvine.engines.ray_cluster import ray_cluster
-from grassvine.foundations.blas import one_blas_thread
-from grassvine.foundations.errors import AgentError, PlanError
+from grassvine.engines.ray_crew import Calls, Crew, Lost
+from grassvine.foundations.errors import AgentError, OutputError, PlanError
 from grassvine.foundations.options import real_number, whole_number
-from grassvine.gossip.agent import Agent, State
-from grassvine.gossip.message import decode, encode
+from grassvine.gossip.observers import only_watches
 from grassvine.gossip.report import Observer, StepReport
 from grassvine.network.timetable import Timetable
 
-Inbox = tuple[int, tuple[int, ...]]  # receiver, senders
-
-ONE_THREAD = dict.fromkeys(
-    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
-)
+LEAST_AHEAD = 8  # slots
+MOST_LOSSES = 6  # running, without a slot done in between
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,175 +41,180 @@ class RayEngine:
     agents_per_actor : int
         How many agents share an actor. A call takes milliseconds: where updates are shorter than
         100 ms, let several agents share one.
+    places : sequence of Place, optional
+        What a node must offer, one for each agent; anywhere unless given.
+    checkpoint_dir : path, optional
+        A folder that every node reaches by this path. With it a run survives the death of actors
+        and nodes; without it a death ends the run.
+    checkpoint_seconds : float
+        How long to go on between two checkpoints: about so much work is done again after a loss.
+    resume : bool
+        Go on from the newest checkpoint in the folder, if there is one.
     timeout : float
         How many seconds to wait for an actor's part of a slot before the run is given up.
     """
 
     address: str | None = None
     agents_per_actor: int = 1
+    places: Sequence[Place] | None = None
+    checkpoint_dir: str | os.PathLike[str] | None = None
+    checkpoint_seconds: float = 30.0
+    resume: bool = False
     timeout: float = 600.0
 
     def __post_init__(self) -> None:
         """Check the options."""
         whole_number("agents_per_actor", self.agents_per_actor, least=1)
+        real_number("checkpoint_seconds", self.checkpoint_seconds, least=0.0)
         real_number("timeout", self.timeout, least=1.0)
+        if self.resume and self.checkpoint_dir is None:
+            raise PlanError("there is nothing to resume from; give the checkpoint_dir of the run.")
 
     def run(self, makers: Sequence[AgentMaker], timetable: Timetable, observe: Observer) -> Outcome:
         """Run until the timetable is over or the observer gives a reason to stop."""
+        places = [ANYWHERE] * len(makers) if self.places is None else self.places
+        if len(places) != len(makers):
+            raise PlanError(
+                f"there are {len(places)} places for {len(makers)} agents; give one to each."
+            )
+        checkpoints = None
+        if self.checkpoint_dir is not None:
+            checkpoints = Checkpoints.open(self.checkpoint_dir, timetable, resume=self.resume)
         with ray_cluster(self.address) as ray:
-            crew = _Crew(ray, len(makers), self.agents_per_actor, self.timeout)
+            crew = Crew(ray, makers, places, self.agents_per_actor, self.timeout)
             try:
-                crew.make(makers)
-                return _run_slots(crew, timetable, observe)
+                return _Voyage(crew, timetable, observe, checkpoints, self.checkpoint_seconds).run()
             finally:
                 crew.dismiss()
 
 
-def _run_slots(crew: "_Crew", timetable: Timetable, observe: Observer) -> Outcome:
-    def tell(reports: Iterable[StepReport]) -> str | None:
-        reasons = [observe(report) for report in reports]
-        return next((reason for reason in reasons if reason), None)
+class _Voyage:
+    """A run under way: which slots are told, what was lost, and where to go back to."""
 
-    slot, reason = 0, None
-    while slot < timetable.n_slots and not reason:
-        reason = tell(crew.meet(slot, timetable.inboxes(slot)))
-        slot += 1
-    tell(crew.conclude(slot))
-    return Outcome(tuple(crew.states(slot)), slot, reason or TIMETABLE_OVER)
+    def __init__(
+        self,
+        crew: Crew,
+        timetable: Timetable,
+        observe: Observer,
+        checkpoints: Checkpoints | None,
+        seconds: float,
+    ):
+        self._crew = crew
+        self._timetable = timetable
+        self._observe = observe
+        self._checkpoints = checkpoints
+        self._seconds = seconds
+        self._ahead = max(LEAST_AHEAD, 2 * len(crew)) if only_watches(observe) else 1
+        self._mark = START
+        self._epoch = 0
+        self._told = 0  # slots
+        self._reason = ""
+        self._incidents: list[str] = []
 
-
-class _Crew:
-    """The actors as the driver sees them: actor k hosts the k-th block of agents."""
-
-    def __init__(self, ray: ModuleType, n_agents: int, agents_per_actor: int, timeout: float):
-        self._ray = ray
-        self._each = agents_per_actor
-        self._timeout = timeout
-        actor = ray.remote(_Host).options(
-            max_restarts=0, max_task_retries=0, runtime_env={"env_vars": ONE_THREAD}
-        )
-        self._hosts = [actor.remote() for _ in range(0, n_agents, agents_per_actor)]
-
-    def make(self, makers: Sequence[AgentMaker]) -> None:
-        """Make every agent in its actor."""
-        calls = []
-        for host, numbers in self._hosts_of(range(len(makers))):
-            theirs = [makers[number] for number in numbers]
+    def run(self) -> Outcome:
+        """Run to the end, whoever dies on the way."""
+        self._hear_what_was()
+        loss: Lost | None = None
+        losses, told = 0, self._told
+        while True:
             try:
-                calls.append((numbers[0], host.make.remote(numbers, theirs)))
-            except TypeError as cause:
-                raise PlanError(
-                    f"a problem cannot be sent to its actor ({cause}); give one that Ray can "
-                    "serialise, or choose another engine."
-                ) from cause
-        list(self._collect(0, calls))
+                self._embark(loss)
+                self._sail()
+                return self._land()
+            except Lost as another:
+                if self._checkpoints is None:
+                    advice = "give RayEngine a checkpoint_dir, and a run survives this."
+                    raise AgentError(another.agent, another.slot, f"{another}; {advice}") from None
+                losses = 1 if self._told > told else losses + 1
+                loss, told = another, self._told
+                if losses > MOST_LOSSES:
+                    advice = f"it was loss {losses} running, without a slot done in between."
+                    raise AgentError(loss.agent, loss.slot, f"{loss}; {advice}") from None
+                # Ray may take some seconds to learn that a node is gone, and use it until then.
+                time.sleep(2.0 ** (losses - 2) if losses > 1 else 0.0)
 
-    def meet(self, slot: int, inboxes: Sequence[Inbox]) -> Iterator[StepReport]:
-        """Have all messages of a slot made, then let the receivers move; report in order."""
-        mail: dict[int, Any] = {}
-        for host, writers in self._hosts_of(sorted({s for _, senders in inboxes for s in senders})):
-            sent = host.outgoing.options(num_returns=len(writers)).remote(slot, writers)
-            mail.update(zip(writers, sent if len(writers) > 1 else [sent], strict=True))
-        heard = dict(inboxes)
-        calls = []
-        for host, receivers in self._hosts_of(heard):
-            theirs = [(receiver, heard[receiver]) for receiver in receivers]
-            senders = sorted({sender for _, senders in theirs for sender in senders})
-            letters = [mail[sender] for sender in senders]
-            calls.append((receivers[0], host.meet.remote(slot, theirs, senders, *letters)))
-        return self._collect(slot, calls)
+    def _hear_what_was(self) -> None:
+        """Tell the observer of what happened before the checkpoint that is resumed."""
+        if self._checkpoints is None:
+            return
+        mark = self._checkpoints.newest()
+        reports = self._checkpoints.reports(mark)
+        for slot, of_slot in groupby(reports, key=lambda report: report.slot):
+            self._tell(slot, of_slot)
+        if self._reason and self._told < mark.slot:
+            return  # this observer stops before the checkpoint: begin anew, and go only so far
+        self._mark, self._told = mark, mark.slot
+        if mark.slot:
+            self._incidents.append(f"the run was resumed at slot {mark.slot}")
 
-    def conclude(self, slot: int) -> Iterator[StepReport]:
-        """Let every agent report its final state."""
-        return self._collect(slot, self._first_agents("conclude", slot))
+    def _embark(self, loss: Lost | None) -> None:
+        """Fill empty places, and bring all agents to the last checkpoint."""
+        filled = self._crew.fill(self._mark.slot)
+        if loss:
+            self._incidents.append(
+                f"{_listed(filled)} lost at slot {loss.slot} ({loss}); all went back to slot "
+                f"{self._mark.slot}"
+            )
+        folder = None
+        if self._checkpoints:
+            self._epoch = self._checkpoints.new_epoch()
+            folder = str(self._checkpoints.folder)
+        self._crew.begin(folder, self._mark)
 
-    def states(self, slot: int) -> Iterator[State]:
-        """Fetch what the agents have learned."""
-        for state in self._collect(slot, self._first_agents("states")):
-            yield {name: np.array(array) for name, array in state.items()}
+    def _sail(self) -> None:
+        """Submit slots ahead, hear their reports in order, and keep checkpoints on the way."""
+        under_way: deque[tuple[Callable[[int, Calls], None], int, Calls]] = deque()
+        slot, since = self._mark.slot, time.monotonic()
+        while True:
+            while len(under_way) < self._ahead and slot < self._end():
+                inboxes = self._timetable.inboxes(slot)
+                under_way.append((self._hear, slot, self._crew.meet(slot, inboxes)))
+                slot += 1
+                if self._checkpoints and time.monotonic() - since >= self._seconds:
+                    kept = self._crew.keep(self._epoch, slot, self._mark)
+                    under_way.append((self._complete, slot, kept))
+                    since = time.monotonic()
+            if not under_way:
+                return
+            finish, number, calls = under_way.popleft()
+            finish(number, calls)
 
-    def dismiss(self) -> None:
-        """End the actors."""
-        for host in self._hosts:
-            self._ray.kill(host)
+    def _end(self) -> int:
+        """Return the slot to run up to, as far as is known."""
+        return self._told if self._reason else self._timetable.n_slots
 
-    def _first_agents(self, method: str, *arguments: Any) -> list[tuple[int, Any]]:
-        return [
-            (place * self._each, getattr(host, method).remote(*arguments))
-            for place, host in enumerate(self._hosts)
-        ]
+    def _hear(self, slot: int, calls: Calls) -> None:
+        self._tell(slot, self._crew.reports(slot, calls))
 
-    def _hosts_of(self, numbers: Iterable[int]) -> Iterator[tuple[Any, list[int]]]:
-        """Each actor that hosts some of the agents, which are sorted, with those."""
-        for place, group in groupby(numbers, key=lambda number: number // self._each):
-            yield self._hosts[place], list(group)
+    def _tell(self, slot: int, reports: Iterable[StepReport]) -> None:
+        """Tell the observer of a slot, unless it has heard of it or has a reason to stop."""
+        if slot < self._told or self._reason:
+            return
+        reasons = [self._observe(report) for report in reports]
+        self._reason = next((reason for reason in reasons if reason), "")
+        self._told = slot + 1
 
-    def _collect(self, slot: int, calls: Iterable[tuple[int, Any]]) -> Iterator[Any]:
-        """Wait for calls, each known by the first agent it concerns; yield their results."""
-        errors = self._ray.exceptions
-        for agent, call in calls:
-            try:
-                results = self._ray.get(call, timeout=self._timeout)
-            except errors.RayTaskError as failure:
-                if isinstance(failure.cause, errors.RayError):
-                    raise AgentError(agent, slot, _first_line(failure.cause)) from failure
-                raise failure.cause from failure
-            except errors.GetTimeoutError:
-                raise AgentError(
-                    agent,
-                    slot,
-                    f"its actor gave no answer within {self._timeout:g} s; look at the cluster, or "
-                    "give RayEngine a longer timeout.",
-                ) from None
-            except errors.RayError as failure:
-                raise AgentError(agent, slot, _first_line(failure)) from failure
-            yield from results
+    def _complete(self, slot: int, calls: Calls) -> None:
+        """Declare a checkpoint complete; where it cannot be written the run goes on."""
+        assert self._checkpoints is not None
+        try:
+            self._crew.wait(slot, calls)
+            if not self._reason:  # agents that ran past the end are not gone back to
+                self._mark = self._checkpoints.complete(self._epoch, slot, self._mark)
+        except OutputError as cause:
+            self._incidents.append(f"no checkpoint was kept at slot {slot}: {cause}")
+
+    def _land(self) -> Outcome:
+        """Let the agents conclude, and fetch what they have learned."""
+        reports, states = self._crew.conclude(self._told), self._crew.states(self._told)
+        for report in reports:
+            self._observe(report)
+        reason = self._reason or TIMETABLE_OVER
+        return Outcome(tuple(states), self._told, reason, tuple(self._incidents))
 
 
-def _first_line(failure: Exception) -> str:
-    return f"{type(failure).__name__}: {str(failure).splitlines()[0]}"
-
-
-class _Host:
-    """The actor: some agents, by number."""
-
-    def __init__(self) -> None:
-        self._limit = one_blas_thread()  # holds from here on, as nobody leaves it
-        self._agents: dict[int, Agent] = {}
-
-    def make(self, numbers: list[int], makers: list[AgentMaker]) -> list[int]:
-        """Make agents; a copy, as arrays that Ray hands over are read-only views of its store."""
-        own = copy.deepcopy(makers)
-        self._agents = {n: make() for n, make in zip(numbers, own, strict=True)}
-        return numbers
-
-    def outgoing(self, slot: int, writers: list[int]) -> bytes | list[bytes]:
-        """Return the messages of agents, each an object of its own."""
-        sent = [encode(self._agents[writer].outgoing(slot)) for writer in writers]
-        return sent if len(sent) > 1 else sent[0]
-
-    def meet(
-        self, slot: int, inboxes: list[Inbox], senders: list[int], *letters: bytes
-    ) -> list[StepReport]:
-        """Let agents take their messages and move."""
-        mail = dict(zip(senders, letters, strict=True))
-        return [self._meeting(slot, receiver, [mail[s] for s in own]) for receiver, own in inboxes]
-
-    def conclude(self, slot: int) -> list[StepReport]:
-        """Report the final states."""
-        return [
-            attributed(agent, slot, lambda agent=agent: agent.conclude(slot))  # type: ignore[misc]
-            for agent in self._agents.values()
-        ]
-
-    def states(self) -> list[State]:
-        """Return what the agents have learned."""
-        return [agent.state() for agent in self._agents.values()]
-
-    def _meeting(self, slot: int, receiver: int, letters: list[bytes]) -> StepReport:
-        agent = self._agents[receiver]
-
-        def meet() -> StepReport:
-            return agent.meet(slot, [decode(data, agent.expected(slot)) for data in letters])
-
-        return attributed(agent, slot, meet)
+def _listed(crews: Iterable[Iterable[int]]) -> str:
+    agents = [str(agent) for agents in crews for agent in agents]
+    if not agents:
+        return "a message was"
+    return f"agent {agents[0]} was" if len(agents) == 1 else f"agents {', '.join(agents)} were"

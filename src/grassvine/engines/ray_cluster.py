@@ -5,15 +5,19 @@ import logging
 import os
 import secrets
 import shutil
+import socket
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from grassvine.foundations.errors import PlanError
 from grassvine.foundations.extras import load_extra
+
+PATIENCE = 10.0  # seconds, for a cluster to answer
 
 
 @contextmanager
@@ -43,15 +47,60 @@ def ray_cluster(address: str | None = None, *, cpus: int | None = None) -> Itera
         yield ray
         return
     settings = {"log_to_driver": False, "logging_level": logging.ERROR}
-    with nullcontext() if address else _private_token():
+    if address:
+        _require_answer(address)
+    with _quiet(ray), nullcontext() if address else _private_token():
         try:
             if address:
-                ray.init(address, **settings)
+                _connect(ray, address, settings)
             else:
                 ray.init("local", num_cpus=cpus, include_dashboard=False, **settings)
             yield ray
         finally:
             ray.shutdown()
+
+
+def _connect(ray: ModuleType, address: str, settings: dict[str, Any]) -> None:
+    try:
+        ray.init(address, **settings)
+    except (ConnectionError, ValueError, RuntimeError, ray.exceptions.RayError) as cause:
+        reason = next((line for line in str(cause).splitlines() if line.strip()), "no reason given")
+        raise PlanError(
+            f"the Ray cluster at {address} cannot be joined ({reason}); look whether it runs, and "
+            "whether RAY_AUTH_TOKEN_PATH names its token."
+        ) from cause
+
+
+def _require_answer(address: str) -> None:
+    """Refuse an address where nobody listens: Ray itself would wait there for many minutes."""
+    if address == "auto":
+        return
+    host, _, port = address.rpartition(":")
+    if not host or "/" in host or not port.isdecimal() or int(port) >= 2**16:
+        raise PlanError(
+            f"{address!r} is no address of a Ray cluster; give host:port as 'ray start --head' "
+            "printed it, or auto for the one on this machine."
+        )
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=PATIENCE).close()
+    except OSError as cause:
+        raise PlanError(
+            f"nobody answers at {address} ({cause}); is the cluster's head running there "
+            "('ray start --head'), and does a firewall let this machine in?"
+        ) from None
+
+
+@contextmanager
+def _quiet(ray: ModuleType) -> Iterator[None]:
+    """Keep Ray's news of lost nodes off standard output, which is for data; incidents tell them.
+
+    There is no public switch for them; ``log_to_driver`` is about the output of workers.
+    """
+    ray._private.worker._worker_logs_enabled = False
+    try:
+        yield
+    finally:
+        ray._private.worker._worker_logs_enabled = True
 
 
 @contextmanager
