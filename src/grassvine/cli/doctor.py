@@ -1,32 +1,76 @@
-"""``grassvine doctor``: what is installed, and what is not."""
+"""``grassvine doctor``: what is installed, what a cluster offers, and what lacks."""
 
-from grassvine.cli.output import AsJson, print_object, print_rows
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from grassvine.cli import options
+from grassvine.cli.output import AsJson, print_object, print_rows, say
+
+if TYPE_CHECKING:
+    from grassvine.report.cluster_doctor import ClusterDiagnosis
+    from grassvine.report.doctor import Diagnosis
 
 
-def doctor(as_json: AsJson = False) -> None:
+def doctor(
+    engine: Annotated[
+        str, typer.Option(help="Look at an engine too: ray looks at every node of a cluster.")
+    ] = "local",
+    address: options.Address = None,
+    checkpoints: options.Checkpoints = None,
+    as_json: AsJson = False,
+) -> None:
     """Tell versions, BLAS, caches, threads, data folders, disk, and how to install what lacks."""
+    from grassvine.estimators.options import ENGINES, one_of
     from grassvine.report.doctor import diagnose
 
+    one_of("engine", engine, ENGINES)
     found = diagnose()
+    cluster = None
+    if engine == "ray":
+        from grassvine.report.cluster_doctor import diagnose_cluster
+
+        cluster = diagnose_cluster(address, str(checkpoints) if checkpoints else None)
     if as_json:
-        print_object(found.as_object())
+        extra = {"cluster": cluster.as_object()} if cluster else {}
+        print_object({**found.as_object(), **extra})
         return
-    print_rows(
-        {
-            "python": found.python,
-            "system": found.system,
-            **{name: one or "not installed" for name, one in found.versions.items()},
-            "BLAS": "; ".join(found.blas) or "not found",
-            "processors": found.processors,
-            **{name: value or "not set" for name, value in found.threads.items()},
-            "kernels are kept in": found.kernel_cache
-            + ("" if found.kernel_cache_writable else " (cannot be written to)"),
-            "data folders": ", ".join(found.data_folders),
-            "data sets here": ", ".join(found.data_sets) or "none",
-            "free on this disk": f"{found.free_gigabytes:.1f} GB",
-            **{
-                f"extra {extra.name}": "installed" if extra.installed else str(extra.install)
-                for extra in found.extras
-            },
-        }
-    )
+    print_rows(_rows(found))
+    if cluster:
+        print_rows(_cluster_rows(cluster))
+        say(cluster.advice or ["all nodes are ready"])
+
+
+def _rows(found: "Diagnosis") -> dict[str, object]:
+    return {
+        "python": found.python,
+        "system": found.system,
+        **{name: one or "not installed" for name, one in found.versions.items()},
+        "BLAS": "; ".join(found.blas) or "not found",
+        "processors": found.processors,
+        **{name: value or "not set" for name, value in found.threads.items()},
+        "kernels are kept in": found.kernel_cache
+        + ("" if found.kernel_cache_writable else " (cannot be written to)"),
+        "data folders": ", ".join(found.data_folders),
+        "data sets here": ", ".join(found.data_sets) or "none",
+        "free on this disk": f"{found.free_gigabytes:.1f} GB",
+        **{
+            f"extra {extra.name}": "installed" if extra.installed else str(extra.install)
+            for extra in found.extras
+        },
+    }
+
+
+def _cluster_rows(cluster: "ClusterDiagnosis") -> dict[str, object]:
+    milliseconds = cluster.exchange_milliseconds
+    return {
+        "cluster": cluster.address,
+        "token": "asked for" if cluster.token else "none",
+        **{
+            f"node {node.name}": f"{node.address}, {node.processors:g} processors, "
+            f"{node.memory_gigabytes:.1f} GB, {node.store_gigabytes:.1f} GB for messages"
+            + "".join(f", {name}={label}" for name, label in node.labels.items())
+            for node in cluster.nodes
+        },
+        "0.4 MB there and back": None if milliseconds is None else f"{milliseconds:.1f} ms",
+    }

@@ -22,6 +22,20 @@ Holdout = Annotated[
 ]
 Seed = Annotated[int, typer.Option(help="From it all chance is drawn.")]
 EngineName = Annotated[str, typer.Option(help="Where agents run: local, threads or ray.")]
+Address = Annotated[
+    str | None,
+    typer.Option(help="For ray: the cluster, as host:port; a new local one unless given."),
+]
+AgentsPerActor = Annotated[
+    int, typer.Option(min=1, help="For ray: how many agents share an actor.")
+]
+Checkpoints = Annotated[
+    Path | None,
+    typer.Option(help="For ray: a folder that all nodes share; a run then survives losses."),
+]
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Go on from the newest checkpoint, if there is one.")
+]
 Separator = Annotated[
     str | None, typer.Option(help="What separates the fields of a text; sniffed unless told.")
 ]

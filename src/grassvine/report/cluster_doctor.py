@@ -1,0 +1,198 @@
+"""What a Ray cluster offers to agents, node by node, and what would go wrong there."""
+
+import os
+import platform
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from grassvine.engines.ray_cluster import ray_cluster
+from grassvine.foundations.files import make_folder
+
+PACKAGES = ("grassvine", "numpy", "scipy", "numba", "safetensors", "ray")
+PATIENCE = 60.0  # seconds
+MEGABYTES, EXCHANGES = 0.4, 20
+LEAST_STORE = 1.0  # GB
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node as it was found.
+
+    ``trouble`` says why nothing can run there, and ``folder`` why the checkpoint folder cannot be
+    used there; both are empty where all is well.
+    """
+
+    name: str
+    address: str
+    processors: float
+    memory_gigabytes: float
+    store_gigabytes: float
+    labels: dict[str, str]
+    versions: dict[str, str | None]
+    trouble: str
+    folder: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterDiagnosis:
+    """What was found, in plain values."""
+
+    address: str
+    token: bool
+    nodes: list[Node]
+    exchange_milliseconds: float | None
+    advice: list[str]
+
+    def as_object(self) -> dict[str, Any]:
+        """Return all of it as one object."""
+        return asdict(self)
+
+
+def diagnose_cluster(
+    address: str | None = None, checkpoint_dir: str | None = None
+) -> ClusterDiagnosis:
+    """Look at every node of a cluster; without an address, of a new local one."""
+    with ray_cluster(address) as ray:
+        folder = make_folder(checkpoint_dir).absolute() if checkpoint_dir else None
+        nodes = _nodes(ray, folder)
+        token = os.environ.get("RAY_AUTH_MODE") == "token"
+        usable = sum(not node.trouble for node in nodes)
+        return ClusterDiagnosis(
+            address=ray.get_runtime_context().gcs_address,
+            token=token,
+            nodes=nodes,
+            exchange_milliseconds=_exchange(ray) if usable else None,
+            advice=advice_on(nodes, token, {name: _version(name) for name in PACKAGES}),
+        )
+
+
+def advice_on(nodes: Sequence[Node], token: bool, here: Mapping[str, str | None]) -> list[str]:
+    """Say what should be mended before a run; ``here`` are the versions of this process."""
+    found = []
+    if not token:
+        found.append(
+            "whoever reaches the cluster can run code in it; start all nodes with "
+            "RAY_AUTH_MODE=token and a token file that only its owner can read."
+        )
+    for node in nodes:
+        if node.trouble:
+            found.append(f"{node.name}: {node.trouble}")
+            continue
+        for name, other in node.versions.items():
+            if other != here.get(name, other):
+                found.append(
+                    f"{node.name} has {name} {other or 'not at all'} and this process "
+                    f"{here[name]}; install the same on all nodes."
+                )
+        if node.folder:
+            found.append(f"{node.name}: {node.folder}")
+        if node.store_gigabytes < LEAST_STORE:
+            found.append(
+                f"{node.name} keeps {node.store_gigabytes:.1f} GB for messages; a window of slots "
+                "must fit (docs/scale-out.md), so start it with a larger --object-store-memory."
+            )
+    return found
+
+
+def _nodes(ray: ModuleType, folder: Path | None) -> list[Node]:
+    """Look around on every node that is alive, at the same time."""
+    alive = [node for node in ray.nodes() if node["Alive"]]
+    mark = folder / f".doctor-{uuid.uuid4().hex}" if folder else None
+    if mark:
+        mark.touch()
+    try:
+        look = ray.remote(look_around)
+        affinity = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy
+        calls = [
+            look.options(
+                num_cpus=0, max_retries=0, scheduling_strategy=affinity(node["NodeID"], soft=False)
+            ).remote(str(mark) if mark else None)
+            for node in alive
+        ]
+        return [_node(ray, node, call) for node, call in zip(alive, calls, strict=True)]
+    finally:
+        if mark:
+            mark.unlink()
+
+
+def _node(ray: ModuleType, node: Mapping[str, Any], call: Any) -> Node:
+    versions: dict[str, str | None] = {}
+    trouble = folder = ""
+    try:
+        versions, folder = ray.get(call, timeout=PATIENCE)
+    except ray.exceptions.GetTimeoutError:
+        trouble = f"nothing was answered within {PATIENCE:g} s; look at its load and its log."
+    except ray.exceptions.RayError as failure:
+        lines = [line for line in str(failure).splitlines() if line.strip()]
+        trouble = f"nothing can run there ({lines[-1].strip()}); is grassvine installed on it?"
+    resources = node["Resources"]
+    own = {k: v for k, v in (node.get("Labels") or {}).items() if not k.startswith("ray.io/")}
+    return Node(
+        name=node["NodeManagerHostname"],
+        address=node["NodeManagerAddress"],
+        processors=resources.get("CPU", 0.0),
+        memory_gigabytes=resources.get("memory", 0.0) / 1e9,
+        store_gigabytes=resources.get("object_store_memory", 0.0) / 1e9,
+        labels=own,
+        versions=versions,
+        trouble=trouble,
+        folder=folder,
+    )
+
+
+def look_around(mark: str | None) -> tuple[dict[str, str | None], str]:
+    """Return the versions on a node, and why the folder of a mark cannot be used there."""
+    versions = {name: _version(name) for name in PACKAGES}
+    return {"python": platform.python_version(), **versions}, _trouble_with(mark)
+
+
+def _trouble_with(mark: str | None) -> str:
+    if mark is None:
+        return ""
+    folder = Path(mark).parent
+    if not Path(mark).exists():
+        return (
+            f"{folder} is not the folder that this process sees; checkpoints need one that all "
+            "nodes share, at the same path."
+        )
+    if not os.access(folder, os.W_OK):
+        return f"{folder} cannot be written to; let the user of Ray's processes write there."
+    return ""
+
+
+class _Echo:
+    """An actor that sends back what it is sent."""
+
+    def send(self, data: Any) -> Any:
+        return np.array(data)
+
+
+def _exchange(ray: ModuleType) -> float:
+    """Return the milliseconds of the fastest way there and back, between nodes if there are two."""
+    echo = ray.remote(_Echo).options(num_cpus=0, scheduling_strategy="SPREAD", max_restarts=0)
+    one, other = echo.remote(), echo.remote()
+    basis = ray.put(np.zeros(int(MEGABYTES * 1e6 / 8)))
+    seconds = []
+    for _ in range(EXCHANGES):
+        began = time.perf_counter()
+        back = one.send.remote(other.send.remote(basis))
+        ray.wait([back], timeout=PATIENCE, fetch_local=False)
+        seconds.append(time.perf_counter() - began)
+    for actor in (one, other):
+        ray.kill(actor)
+    return 1e3 * min(seconds)
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
