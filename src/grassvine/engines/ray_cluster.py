@@ -8,7 +8,7 @@ import shutil
 import socket
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -49,7 +49,9 @@ def ray_cluster(address: str | None = None, *, cpus: int | None = None) -> Itera
     settings = {"log_to_driver": False, "logging_level": logging.ERROR}
     if address:
         _require_answer(address)
-    with _quiet(ray), nullcontext() if address else _private_token():
+    # Given the path of a token Ray turns authentication on.
+    token = {} if address else {"RAY_AUTH_TOKEN_PATH": str(_token_file())}
+    with _quiet(ray), _environment(**token):
         try:
             if address:
                 _connect(ray, address, settings)
@@ -92,23 +94,25 @@ def _require_answer(address: str) -> None:
 
 @contextmanager
 def _quiet(ray: ModuleType) -> Iterator[None]:
-    """Keep Ray's news of lost nodes off standard output, which is for data; incidents tell them.
+    """Keep Ray's news of losses off standard output, which is for data, and off the screen.
 
-    There is no public switch for them; ``log_to_driver`` is about the output of workers.
+    A run's incidents tell them. There is no public switch for what is printed of lost nodes;
+    ``log_to_driver`` is about the output of workers.
     """
-    ray._private.worker._worker_logs_enabled = False
-    try:
-        yield
-    finally:
-        ray._private.worker._worker_logs_enabled = True
+    with _environment(RAY_IGNORE_UNHANDLED_ERRORS="1"):
+        ray._private.worker._worker_logs_enabled = False
+        try:
+            yield
+        finally:
+            ray._private.worker._worker_logs_enabled = True
 
 
 @contextmanager
-def _private_token() -> Iterator[None]:
-    """Let Ray find the token, for which it turns authentication on; then forget both."""
-    names = "RAY_AUTH_MODE", "RAY_AUTH_TOKEN_PATH"
+def _environment(**variables: str) -> Iterator[None]:
+    """Set variables of the environment, and put back what was there; Ray adds some of its own."""
+    names = {*variables, "RAY_AUTH_MODE"}
     before = {name: os.environ.get(name) for name in names}
-    os.environ["RAY_AUTH_TOKEN_PATH"] = str(_token_file())
+    os.environ.update(variables)
     try:
         yield
     finally:

@@ -1,0 +1,17 @@
+"""Agents on Ray, measured: ``python -m benchmarks.cluster [netflix] [scaling] [exchange]``."""
+
+import sys
+
+from benchmarks.cluster import netflix, scaling
+
+ROWS = {"netflix": netflix, "scaling": scaling}
+
+
+def main() -> None:
+    for name in sys.argv[1:] or ROWS:
+        print(f"\n{name}")
+        ROWS[name].show(ROWS[name].measure())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""A table of Netflix's size on one machine: ``python -m benchmarks.cluster netflix``.
+
+Eight agents draw their parts where they live. Seconds per all-reduce are held against the bare
+kernel: the same passes over the same parts in as many plain processes as there are processors,
+without messages, manifold or Ray.
+"""
+
+import multiprocessing
+import os
+import time
+from typing import Any
+
+import numpy as np
+from benchmarks.cluster.netflix_like import N_ITEMS, NetflixLike
+from benchmarks.cluster.processes import cpu_seconds, memory_watch, own_peak_gigabytes
+
+import grassvine as gv
+from grassvine.foundations.blas import one_blas_thread
+from grassvine.gossip import StepReport
+
+RANK, N_AGENTS, N_SUMS = 10, 8, 20
+
+
+class Stopwatch:
+    """Notes when the first and the last report came, of the wall and of all processors."""
+
+    only_watches = True
+
+    def __init__(self) -> None:
+        self.first: tuple[float, float] | None = None
+        self.last = (0.0, 0.0)
+
+    def __call__(self, report: StepReport) -> None:
+        if report.neighbour == -1:  # the final states are no slot
+            return
+        if self.first is None:
+            self.first = time.perf_counter(), cpu_seconds()
+        self.last = time.perf_counter(), 0.0
+
+    def stop(self) -> tuple[float, float]:
+        """Return seconds of the wall and of the processors from the first report to the last."""
+        assert self.first is not None
+        return self.last[0] - self.first[0], cpu_seconds() - self.first[1]
+
+
+def measure() -> dict[str, Any]:
+    plan = gv.Plan(N_ITEMS, RANK, gv.ring(N_AGENTS), gv.Exact(by_rank=False, max_sums=N_SUMS))
+    parts = [NetflixLike(number, N_AGENTS) for number in range(N_AGENTS)]
+    bare = bare_passes(parts, plan.start(0))
+    watch = Stopwatch()
+    began = time.perf_counter()
+    with memory_watch() as memory:
+        run = gv.run(plan, parts, engine=gv.RayEngine(), observers=[watch])
+    wall, cpu = watch.stop()
+    # From the first sum on: as many evaluations as products with the Hessian.
+    per_sum, per_pass = wall / N_SUMS, (bare["evaluate"] + bare["hessian"]) / 2
+    return {
+        "n_ratings": bare["n_ratings"],
+        "sums": int(run.states[0]["updates"][0]),
+        "costs": [float(c) for c in run.history.of_agent(0)["cost"][[0, -2]]],
+        "wall per sum": per_sum,
+        "cpu per sum": cpu / N_SUMS,
+        "bare evaluate": bare["evaluate"],
+        "bare hessian": bare["hessian"],
+        "ratio": per_sum / per_pass,
+        "all in all": time.perf_counter() - began,
+        "peak of all": memory["gigabytes"],
+        "peak of driver": own_peak_gigabytes(),
+    }
+
+
+def bare_passes(parts: list[NetflixLike], basis: np.ndarray, repeats: int = 3) -> dict[str, float]:
+    """Time passes over all parts in plain processes; the best of some, of the wall."""
+    processors = len(os.sched_getaffinity(0))
+    fork = multiprocessing.get_context("spawn")
+    barrier = fork.Barrier(processors)
+    with fork.Pool(processors, _settle, (barrier,)) as pool:
+        shares = [(parts[k::processors], basis, repeats) for k in range(processors)]
+        found = pool.map(_passes, shares, chunksize=1)
+    return {
+        "n_ratings": sum(one["n_ratings"] for one in found),
+        "evaluate": max(one["evaluate"] for one in found),
+        "hessian": max(one["hessian"] for one in found),
+    }
+
+
+_together: Any = None  # the barrier of a process of the pool
+
+
+def _settle(barrier: Any) -> None:
+    global _together
+    _together = barrier
+
+
+def _passes(share: tuple[list[NetflixLike], np.ndarray, int]) -> dict[str, float]:
+    parts, basis, repeats = share
+    problems = [part() for part in parts]
+    direction = np.random.default_rng(0).standard_normal(basis.shape)
+    found = {"n_ratings": float(sum(problem.n_values for problem in problems))}
+    with one_blas_thread():
+        for name in ("evaluate", "hessian"):
+            seconds = []
+            for _ in range(1 + repeats):  # the first compiles
+                _together.wait()
+                began = time.perf_counter()
+                for problem in problems:
+                    if name == "evaluate":
+                        problem.evaluate(basis)
+                    else:
+                        problem.hessian_product(basis, direction)
+                seconds.append(time.perf_counter() - began)
+            found[name] = min(seconds[1:])
+    return found
+
+
+def show(found: dict[str, Any]) -> None:
+    print(
+        f"{found['n_ratings'] / 1e6:.1f} M ratings, {N_ITEMS} items, rank {RANK}, {N_AGENTS} agents"
+        f"\n{found['sums']} sums, cost {found['costs'][0]:.6g} to {found['costs'][1]:.6g}, "
+        f"{found['all in all']:.0f} s with drawing the ratings"
+        f"\na sum: {found['wall per sum']:.2f} s wall, {found['cpu per sum']:.2f} s CPU of all "
+        f"processes"
+        f"\nbare kernel: {found['bare evaluate']:.2f} s wall an evaluation, "
+        f"{found['bare hessian']:.2f} s a product with the Hessian"
+        f"\na sum against the bare kernel: {found['ratio']:.2f}"
+        f"\nmemory at the most: {found['peak of all']:.1f} GB in all, "
+        f"{found['peak of driver']:.2f} GB the driver"
+    )
