@@ -26,38 +26,36 @@ class Stopwatch:
 
     only_watches = True
 
-    def __init__(self) -> None:
-        self.first: tuple[float, float] | None = None
-        self.last = (0.0, 0.0)
+    def __init__(self, n_slots: int) -> None:
+        self._last_slot = n_slots - 1
+        self._marks: list[tuple[float, float]] = []
 
     def __call__(self, report: StepReport) -> None:
-        if report.neighbour == -1:  # the final states are no slot
-            return
-        if self.first is None:
-            self.first = time.perf_counter(), cpu_seconds()
-        self.last = time.perf_counter(), 0.0
+        over = report.slot == self._last_slot
+        if len(self._marks) < 1 + over:
+            self._marks.append((time.perf_counter(), cpu_seconds()))
 
-    def stop(self) -> tuple[float, float]:
-        """Return seconds of the wall and of the processors from the first report to the last."""
-        assert self.first is not None
-        return self.last[0] - self.first[0], cpu_seconds() - self.first[1]
+    def seconds(self) -> tuple[float, float]:
+        """Return the seconds between, of the wall and of the processors."""
+        (began, cpu_before), (ended, cpu_after) = self._marks
+        return ended - began, cpu_after - cpu_before
 
 
 def measure() -> dict[str, Any]:
     plan = gv.Plan(N_ITEMS, RANK, gv.ring(N_AGENTS), gv.Exact(by_rank=False, max_sums=N_SUMS))
     parts = [NetflixLike(number, N_AGENTS) for number in range(N_AGENTS)]
     bare = bare_passes(parts, plan.start(0))
-    watch = Stopwatch()
+    watch = Stopwatch(plan.timetable.n_slots)
     began = time.perf_counter()
     with memory_watch() as memory:
         run = gv.run(plan, parts, engine=gv.RayEngine(), observers=[watch])
-    wall, cpu = watch.stop()
+    wall, cpu = watch.seconds()
     # From the first sum on: as many evaluations as products with the Hessian.
     per_sum, per_pass = wall / N_SUMS, (bare["evaluate"] + bare["hessian"]) / 2
     return {
         "n_ratings": bare["n_ratings"],
         "sums": int(run.states[0]["updates"][0]),
-        "costs": [float(c) for c in run.history.of_agent(0)["cost"][[0, -2]]],
+        "costs": _ends(run),
         "wall per sum": per_sum,
         "cpu per sum": cpu / N_SUMS,
         "bare evaluate": bare["evaluate"],
@@ -67,6 +65,13 @@ def measure() -> dict[str, Any]:
         "peak of all": memory["gigabytes"],
         "peak of driver": own_peak_gigabytes(),
     }
+
+
+def _ends(run: gv.Run) -> tuple[float, float]:
+    """Return the first and the last cost of all that agents knew of."""
+    costs = run.history.of_agent(0)["cost"][:-1]
+    known = costs[np.isfinite(costs)]
+    return float(known[0]), float(known[-1])
 
 
 def bare_passes(parts: list[NetflixLike], basis: np.ndarray, repeats: int = 3) -> dict[str, float]:

@@ -59,9 +59,9 @@ def on_ray(n_agents: int) -> dict[str, float]:
     processors = len(os.sched_getaffinity(0))
     engine = gv.RayEngine(agents_per_actor=-(-n_agents // processors))
     parts = [NetflixLike(number, n_agents, N_USERS) for number in range(n_agents)]
-    watch = Stopwatch()
+    watch = Stopwatch(plan(n_agents).timetable.n_slots)
     gv.run(plan(n_agents), parts, engine=engine, observers=[watch])
-    wall, cpu = watch.stop()
+    wall, cpu = watch.seconds()
     return {"wall": wall / N_SUMS, "cpu": cpu / N_SUMS}
 
 

@@ -53,7 +53,7 @@ def test_a_run_outlives_a_kill_at_any_instant(
     calm = gv.run(plan, problems, engine=engine_at(tmp_path / "calm"))
     seconds = time.monotonic() - began
     assert not calm.incidents
-    felt, gaps = 0, []
+    felt, gaps = 0, list[float]()
     while felt < N_KILLS:  # some instants lie before the first actor, or after the last call
         assert len(gaps) < 2 * N_KILLS
         instant = instants.uniform(0.0, seconds)
