@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import re
 import stat
 import sys
 import threading
@@ -11,11 +12,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.engines.ray_processes import kill_one
 from tests.samples import N_ITEMS, ratings
 
 import grassvine as gv
 from grassvine.foundations.arrays import Array
-from grassvine.foundations.errors import AgentError, MissingExtra, PlanError
+from grassvine.foundations.errors import AgentError, CheckpointError, MissingExtra, PlanError
+from grassvine.foundations.seeds import stream
+from grassvine.gossip import DLMaFit, Method, Offsets, StepReport, Tracked
 from grassvine.problems import Evaluation, LocalProblem
 
 needs_ray = pytest.mark.skipif(
@@ -42,6 +46,15 @@ def test_the_options_are_checked() -> None:
         gv.RayEngine(agents_per_actor=0)
     with pytest.raises(PlanError, match="timeout is 0; choose a finite number of at least 1"):
         gv.RayEngine(timeout=0)
+    with pytest.raises(PlanError, match="checkpoint_seconds is -1; choose a finite number of at"):
+        gv.RayEngine(checkpoint_seconds=-1)
+    with pytest.raises(PlanError, match="nothing to resume from; give the checkpoint_dir"):
+        gv.RayEngine(resume=True)
+
+
+def test_every_agent_needs_a_place() -> None:
+    with pytest.raises(PlanError, match="there are 1 places for 2 agents; give one to each"):
+        gv.run(plan(2), problems(2), engine=gv.RayEngine(places=[gv.Place()]))
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +92,51 @@ class Endless:
         raise AssertionError
 
 
+METHODS: dict[str, Method] = {
+    "gossip": gv.Gossip(n_slots=20),
+    "exact": gv.Exact(max_sums=12),
+    "offsets": Offsets(mu=2.0, max_passes=8),
+    "tracked": Tracked(n_iterations=3),
+    "d-lmafit": DLMaFit(n_slots=12),
+}
+
+
+class KillAtSlot:
+    """An observer that kills an actor at a slot, once; the engine is ahead of it then."""
+
+    only_watches = True
+
+    def __init__(self, slot: int):
+        self._slot = slot
+        self._done = False
+
+    def __call__(self, report: StepReport) -> None:
+        if report.slot == self._slot and not self._done:
+            self._done = True
+            assert kill_one(stream(0, "data", "kill"))
+
+
+@dataclass(frozen=True)
+class InterruptAt:
+    """An observer behind which somebody presses Ctrl-C."""
+
+    slot: int
+
+    def __call__(self, report: StepReport) -> None:
+        if report.slot == self.slot:
+            raise KeyboardInterrupt
+
+
+def require_same(found: gv.Run, wanted: gv.Run) -> None:
+    for one, other in zip(found.states, wanted.states, strict=True):
+        assert {k: v.tobytes() for k, v in one.items()} == {
+            k: v.tobytes() for k, v in other.items()
+        }
+    for name, column in wanted.history.columns.items():
+        assert np.array_equal(found.history[name], column, equal_nan=True), name
+    assert (found.n_slots, found.stopped_because) == (wanted.n_slots, wanted.stopped_because)
+
+
 @needs_ray
 @pytest.mark.cluster
 @pytest.mark.usefixtures("cluster")
@@ -112,9 +170,101 @@ class TestInACluster:
         ):
             gv.run(plan(2), [own, own], engine=gv.RayEngine())
 
-    def test_the_death_of_an_actor_ends_the_run_and_names_an_agent(self) -> None:
-        with pytest.raises(AgentError, match=r"agent 1 failed at slot .*Died"):
+    def test_without_checkpoints_the_death_of_an_actor_ends_the_run(self) -> None:
+        with pytest.raises(
+            AgentError, match=r"agent 1 failed at slot .*Died.*; give .* checkpoint"
+        ):
             gv.run(plan(2), [problems(2)[0], Deadly(N_ITEMS)], engine=gv.RayEngine())
+
+    def test_an_actor_that_always_dies_is_given_up(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("grassvine.engines.ray.MOST_LOSSES", 2)
+        parts = [problems(2)[0], Deadly(N_ITEMS)]
+        with pytest.raises(AgentError, match=r"agent 1 failed .*Died.*; it was loss 3 running"):
+            gv.run(plan(2), parts, engine=gv.RayEngine(checkpoint_dir=tmp_path))
+
+    @pytest.mark.parametrize("name", METHODS)
+    def test_a_run_that_lost_an_actor_has_the_bits_of_one_that_did_not(
+        self, name: str, tmp_path: Path
+    ) -> None:
+        of_four = gv.Plan(N_ITEMS, 3, gv.path(4), METHODS[name])
+        wanted = gv.run(of_four, problems(4))
+        at = wanted.n_slots // 2
+        engine = gv.RayEngine(agents_per_actor=2, checkpoint_dir=tmp_path, checkpoint_seconds=0.0)
+        found = gv.run(of_four, problems(4), engine=engine, observers=[KillAtSlot(at)])
+        require_same(found, wanted)
+        assert len(found.incidents) == 1
+        assert re.fullmatch(
+            r"agents (0, 1|2, 3) were lost at slot \d+ \(.*\); all went back to slot [1-9]\d*",
+            found.incidents[0],
+        )
+
+    @pytest.mark.parametrize("name", METHODS)
+    def test_an_interrupted_run_is_resumed_to_the_same_bits(
+        self, name: str, tmp_path: Path
+    ) -> None:
+        of_four = gv.Plan(N_ITEMS, 3, gv.path(4), METHODS[name])
+        wanted = gv.run(of_four, problems(4))
+        engine = gv.RayEngine(agents_per_actor=2, checkpoint_dir=tmp_path, checkpoint_seconds=0.0)
+        with pytest.raises(KeyboardInterrupt):
+            gv.run(
+                of_four, problems(4), engine=engine, observers=[InterruptAt(wanted.n_slots // 2)]
+            )
+        # Other actors than before, as on another cluster.
+        again = gv.RayEngine(agents_per_actor=3, checkpoint_dir=tmp_path, resume=True)
+        seen: list[StepReport] = []
+        found = gv.run(of_four, problems(4), engine=again, observers=[seen.append])
+        require_same(found, wanted)
+        assert len(seen) == len(found.history)
+        assert re.fullmatch(r"the run was resumed at slot [1-9]\d*", found.incidents[0])
+
+    def test_who_stops_before_the_checkpoint_gets_the_state_of_that_slot(
+        self, tmp_path: Path
+    ) -> None:
+        def enough(report: StepReport) -> str | None:
+            return "enough" if report.slot == 2 else None
+
+        long = plan(3, n_slots=12)
+        engine = gv.RayEngine(agents_per_actor=3, checkpoint_dir=tmp_path, checkpoint_seconds=0.0)
+        gv.run(long, problems(3), engine=engine)
+        wanted = gv.run(long, problems(3), observers=[enough])
+        again = gv.RayEngine(agents_per_actor=3, checkpoint_dir=tmp_path, resume=True)
+        require_same(gv.run(long, problems(3), engine=again, observers=[enough]), wanted)
+
+    def test_a_folder_of_checkpoints_is_for_one_run(self, tmp_path: Path) -> None:
+        engine = gv.RayEngine(agents_per_actor=2, checkpoint_dir=tmp_path, checkpoint_seconds=0.0)
+        gv.run(plan(2), problems(2), engine=engine)
+        with pytest.raises(
+            CheckpointError, match="holds checkpoints of a run, up to slot 3; resume"
+        ):
+            gv.run(plan(2), problems(2), engine=engine)
+        other = [gv.CompletionProblem(part) for part in gv.split_users(ratings(seed=1), 2)]
+        again = gv.RayEngine(agents_per_actor=2, checkpoint_dir=tmp_path, resume=True)
+        with pytest.raises(CheckpointError, match=r"agent 0 has other data, .* begin anew in"):
+            gv.run(plan(2), other, engine=again)
+
+    def test_a_run_goes_on_where_no_checkpoint_can_be_written(self, tmp_path: Path) -> None:
+        def spoil(report: StepReport) -> None:
+            if (report.slot, report.agent) == (0, 0):
+                (tmp_path / "epoch-000001").rename(tmp_path / "elsewhere")
+
+        engine = gv.RayEngine(agents_per_actor=2, checkpoint_dir=tmp_path, checkpoint_seconds=0.0)
+        found = gv.run(plan(2), problems(2), engine=engine, observers=[spoil])
+        require_same(found, gv.run(plan(2), problems(2)))
+        assert any("no checkpoint was kept at slot" in incident for incident in found.incidents)
+
+    def test_a_place_that_no_node_offers_is_refused_at_once(self) -> None:
+        nowhere = gv.Place(labels={"disk": "a"}, resources={"site": 1.0})
+        engine = gv.RayEngine(places=[gv.Place(), nowhere])
+        with pytest.raises(PlanError, match="agent 1 needs: label disk=a, 1 of site; start one"):
+            gv.run(plan(2), problems(2), engine=engine)
+
+    def test_agents_that_need_the_same_share_an_actor_and_others_do_not(self) -> None:
+        places = [gv.Place(), gv.Place(), gv.Place(resources={"CPU": 0.5}), gv.Place()]
+        engine = gv.RayEngine(agents_per_actor=4, places=places)
+        found = gv.run(plan(4), problems(4), engine=engine)
+        require_same(found, gv.run(plan(4), problems(4)))
 
     def test_nobody_is_waited_for_without_end(self) -> None:
         engine = gv.RayEngine(timeout=20.0)

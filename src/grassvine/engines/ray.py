@@ -164,20 +164,22 @@ class _Voyage:
     def _sail(self) -> None:
         """Submit slots ahead, hear their reports in order, and keep checkpoints on the way."""
         under_way: deque[tuple[Callable[[int, Calls], None], int, Calls]] = deque()
-        slot, since = self._mark.slot, time.monotonic()
+        slot, since, keeping = self._mark.slot, time.monotonic(), False
         while True:
             while len(under_way) < self._ahead and slot < self._end():
                 inboxes = self._timetable.inboxes(slot)
                 under_way.append((self._hear, slot, self._crew.meet(slot, inboxes)))
                 slot += 1
-                if self._checkpoints and time.monotonic() - since >= self._seconds:
+                if self._checkpoints and not keeping and time.monotonic() - since >= self._seconds:
                     kept = self._crew.keep(self._epoch, slot, self._mark)
                     under_way.append((self._complete, slot, kept))
-                    since = time.monotonic()
+                    keeping = True  # one at a time: the next begins where it ended
             if not under_way:
                 return
             finish, number, calls = under_way.popleft()
             finish(number, calls)
+            if finish == self._complete:
+                keeping, since = False, time.monotonic()
 
     def _end(self) -> int:
         """Return the slot to run up to, as far as is known."""
