@@ -236,7 +236,7 @@ class TestInACluster:
         engine = gv.RayEngine(agents_per_actor=2, checkpoint_dir=tmp_path, checkpoint_seconds=0.0)
         gv.run(plan(2), problems(2), engine=engine)
         with pytest.raises(
-            CheckpointError, match="holds checkpoints of a run, up to slot 3; resume"
+            CheckpointError, match=r"holds checkpoints of a run, up to slot 3; resume"
         ):
             gv.run(plan(2), problems(2), engine=engine)
         other = [gv.CompletionProblem(part) for part in gv.split_users(ratings(seed=1), 2)]
