@@ -2,9 +2,9 @@
 
 import sys
 
-from benchmarks.cluster import netflix, scaling
+from benchmarks.cluster import exchange, netflix, scaling
 
-ROWS = {"netflix": netflix, "scaling": scaling}
+ROWS = {"netflix": netflix, "scaling": scaling, "exchange": exchange}
 
 
 def main() -> None:

@@ -12,7 +12,12 @@ from typing import Any
 
 import numpy as np
 from benchmarks.cluster.netflix_like import N_ITEMS, NetflixLike
-from benchmarks.cluster.processes import cpu_seconds, memory_watch, own_peak_gigabytes
+from benchmarks.cluster.processes import (
+    actor_gigabytes,
+    cpu_seconds,
+    memory_watch,
+    own_peak_gigabytes,
+)
 
 import grassvine as gv
 from grassvine.foundations.blas import one_blas_thread
@@ -29,11 +34,13 @@ class Stopwatch:
     def __init__(self, n_slots: int) -> None:
         self._last_slot = n_slots - 1
         self._marks: list[tuple[float, float]] = []
+        self.actors: list[float] = []  # gigabytes of each at the last slot
 
     def __call__(self, report: StepReport) -> None:
         over = report.slot == self._last_slot
         if len(self._marks) < 1 + over:
             self._marks.append((time.perf_counter(), cpu_seconds()))
+            self.actors = actor_gigabytes()
 
     def seconds(self) -> tuple[float, float]:
         """Return the seconds between, of the wall and of the processors."""
@@ -62,6 +69,7 @@ def measure() -> dict[str, Any]:
         "bare hessian": bare["hessian"],
         "ratio": per_sum / per_pass,
         "all in all": time.perf_counter() - began,
+        "actors": watch.actors,
         "peak of all": memory["gigabytes"],
         "peak of driver": own_peak_gigabytes(),
     }
@@ -128,6 +136,7 @@ def show(found: dict[str, Any]) -> None:
         f"\nbare kernel: {found['bare evaluate']:.2f} s wall an evaluation, "
         f"{found['bare hessian']:.2f} s a product with the Hessian"
         f"\na sum against the bare kernel: {found['ratio']:.2f}"
+        f"\nmemory of an actor at the last sum: {max(found['actors']):.2f} GB"
         f"\nmemory at the most: {found['peak of all']:.1f} GB in all, "
         f"{found['peak of driver']:.2f} GB the driver"
     )

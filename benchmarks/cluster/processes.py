@@ -53,8 +53,21 @@ def memory_watch(seconds: float = 0.25) -> Iterator[dict[str, float]]:
 
 def own_peak_gigabytes() -> float:
     """Return the most memory that this process alone had."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    (line,) = (line for line in lines if line.startswith("VmHWM"))
+    return _gigabytes(os.getpid(), "VmHWM")
+
+
+def actor_gigabytes() -> list[float]:
+    """Return the memory of each actor now, without what it shares with others."""
+    return [
+        _gigabytes(number, "RssAnon")
+        for number in family()
+        if Path(f"/proc/{number}/cmdline").read_bytes().startswith(b"ray::Host")
+    ]
+
+
+def _gigabytes(number: int, kind: str) -> float:
+    lines = Path(f"/proc/{number}/status").read_text().splitlines()
+    (line,) = (line for line in lines if line.startswith(kind))
     return int(line.split()[1]) / 1e6
 
 

@@ -127,6 +127,10 @@ class InterruptAt:
             raise KeyboardInterrupt
 
 
+def in_step(report: StepReport) -> None:
+    """Promise nothing, so that the engine is never ahead and a checkpoint is kept at every slot."""
+
+
 def require_same(found: gv.Run, wanted: gv.Run) -> None:
     for one, other in zip(found.states, wanted.states, strict=True):
         assert {k: v.tobytes() for k, v in one.items()} == {
@@ -227,14 +231,15 @@ class TestInACluster:
 
         long = plan(3, n_slots=12)
         engine = gv.RayEngine(agents_per_actor=3, checkpoint_dir=tmp_path, checkpoint_seconds=0.0)
-        gv.run(long, problems(3), engine=engine)
+        gv.run(long, problems(3), engine=engine, observers=[in_step])
+        assert len(list(tmp_path.glob("epoch-000001/*.json"))) > 3
         wanted = gv.run(long, problems(3), observers=[enough])
         again = gv.RayEngine(agents_per_actor=3, checkpoint_dir=tmp_path, resume=True)
         require_same(gv.run(long, problems(3), engine=again, observers=[enough]), wanted)
 
     def test_a_folder_of_checkpoints_is_for_one_run(self, tmp_path: Path) -> None:
         engine = gv.RayEngine(agents_per_actor=2, checkpoint_dir=tmp_path, checkpoint_seconds=0.0)
-        gv.run(plan(2), problems(2), engine=engine)
+        gv.run(plan(2), problems(2), engine=engine, observers=[in_step])
         with pytest.raises(
             CheckpointError, match=r"holds checkpoints of a run, up to slot 3; resume"
         ):

@@ -115,18 +115,23 @@ class Crew:
         self.wait(mark.slot, self._call_all("begin", folder, mark))
 
     def meet(self, slot: int, inboxes: Sequence[Inbox]) -> Calls:
-        """Have all messages of a slot made, and then the receivers move; do not wait."""
-        writers = sorted({sender for _, senders in inboxes for sender in senders})
-        sent = {
-            id(berth): berth.host.outgoing.remote(slot, theirs)
-            for berth, theirs in self._by_berth(writers)
-        }
+        """Have all messages of a slot made, and then the receivers move; do not wait.
+
+        A host makes those between its own agents by itself.
+        """
         heard = dict(inboxes)
+        home = self._berth_of
+        abroad = {s for agent, senders in inboxes for s in senders if home[s] is not home[agent]}
+        sent = {
+            id(berth): berth.host.outgoing.remote(slot, writers)
+            for berth, writers in self._by_berth(sorted(abroad))
+        }
         calls = []
         for berth, receivers in self._by_berth(sorted(heard)):
             theirs = [(receiver, heard[receiver]) for receiver in receivers]
             senders = sorted({sender for _, senders in theirs for sender in senders})
-            parcels = [sent[id(other)] for other, _ in self._by_berth(senders)]
+            others = [other for other, _ in self._by_berth(senders) if other is not berth]
+            parcels = [sent[id(other)] for other in others]
             calls.append((berth, berth.host.meet.remote(slot, theirs, *parcels)))
         return calls
 

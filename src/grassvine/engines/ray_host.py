@@ -40,6 +40,7 @@ class Host:
         self._makers: Mapping[int, AgentMaker] = {}
         self._agents: dict[int, Agent] = {}
         self._keeper: _Keeper | None = None
+        self._written: tuple[int, dict[int, bytes]] = (-1, {})  # the messages of one slot
 
     def settle(self, makers: Mapping[int, AgentMaker]) -> None:
         """Take the makers; a copy, as arrays that Ray hands over are views of its store."""
@@ -48,26 +49,29 @@ class Host:
     def begin(self, folder: str | None, mark: Mark) -> None:
         """Make the agents, and bring them to where they stood at a checkpoint."""
         self._agents = {number: make() for number, make in self._makers.items()}
+        self._written = (-1, {})
         self._keeper = _Keeper(Path(folder), self._agents) if folder else None
         if self._keeper and mark.segments:
             self._keeper.bring_back(mark)
 
     def outgoing(self, slot: int, writers: Sequence[int]) -> dict[int, Parcel]:
-        """Put the messages of agents into the object store."""
-        return {
-            writer: Parcel(self._ray.put(encode(self._agents[writer].outgoing(slot))))
-            for writer in writers
-        }
+        """Put messages for agents in other hosts into the object store."""
+        return {writer: Parcel(self._ray.put(self._letter(slot, writer))) for writer in writers}
 
     def meet(
         self, slot: int, inboxes: Sequence[Inbox], *sent: Mapping[int, Parcel]
     ) -> list[StepReport]:
-        """Let agents fetch their messages and move."""
-        mail = {sender: parcel for parcels in sent for sender, parcel in parcels.items()}
+        """Let agents take their messages, of which some are from other hosts, and move."""
+        parcels = {sender: parcel for some in sent for sender, parcel in some.items()}
         wanted = sorted({sender for _, senders in inboxes for sender in senders})
-        references = [mail[sender].reference for sender in wanted]
+        abroad = [sender for sender in wanted if sender not in self._agents]
+        references = [parcels[sender].reference for sender in abroad]
         fetched = self._ray.get(references, timeout=self._timeout)
-        letters = dict(zip(wanted, fetched, strict=True))
+        letters = dict(zip(abroad, fetched, strict=True))
+        # All of them before anyone moves.
+        letters |= {
+            sender: self._letter(slot, sender) for sender in wanted if sender not in letters
+        }
         return [
             self._meeting(slot, receiver, [letters[sender] for sender in senders])
             for receiver, senders in inboxes
@@ -91,6 +95,15 @@ class Host:
     def answer(self) -> bool:
         """Tell that it lives."""
         return True
+
+    def _letter(self, slot: int, writer: int) -> bytes:
+        """Return a message as bytes, which several may ask for."""
+        if self._written[0] != slot:
+            self._written = slot, {}
+        letters = self._written[1]
+        if writer not in letters:
+            letters[writer] = encode(self._agents[writer].outgoing(slot))
+        return letters[writer]
 
     def _meeting(self, slot: int, receiver: int, letters: Sequence[bytes]) -> StepReport:
         agent = self._agents[receiver]
