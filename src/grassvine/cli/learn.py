@@ -47,11 +47,13 @@ def learn(
 
 
 def tell(report: dict[str, Any], as_json: bool) -> None:
-    """Print a report."""
+    """Print a report; what was lost on the way is a message too."""
+    say(report["incidents"])
     if as_json:
         print_object(report)
     else:
-        print_rows({name.replace("_", " "): value for name, value in report.items()})
+        rows = {**report, "incidents": "\n".join(report["incidents"]) or None}
+        print_rows({name.replace("_", " "): value for name, value in rows.items()})
 
 
 def _unseen(report: dict[str, Any]) -> str:

@@ -81,6 +81,8 @@ class GossipMultitaskRegressor(Watched, TasksRegressor):
         The largest angle between two linked agents, in degrees.
     history_, network_, stopped_because_, n_iter_, messages_, bytes_
         What the run tells; runs that chose the rank are not part of it.
+    incidents_ : tuple of str
+        What was lost in that run and done again, a sentence each.
     """
 
     def __init__(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from grassvine.data import read_table
 from grassvine.data.sample_table import SampleTable, samples_from_frame
 from grassvine.estimators.pca import GossipPCA
-from grassvine.estimators.request import Outcome, stopwatch
+from grassvine.estimators.request import Outcome, stopwatch, told_of_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +63,6 @@ class PCARequest:
             "seed": self.seed,
             "explained_variance": estimator.explained_variance_.tolist(),
             "explained_variance_ratio": estimator.explained_variance_ratio_.tolist(),
-            "agreement_degrees": estimator.agreement_,
-            "messages": estimator.messages_,
-            "bytes": estimator.bytes_,
-            **spent,
-            "stopped_because": estimator.stopped_because_,
+            **told_of_run(estimator, spent),
         }
         return Outcome(estimator, report, data.hash(), data.assumed)

@@ -8,7 +8,7 @@ from grassvine.data.rating_input import Missing
 from grassvine.data.rating_table import Duplicates
 from grassvine.estimators.completion import GossipCompleter
 from grassvine.estimators.formulations import Penalty
-from grassvine.estimators.request import Outcome, stopwatch
+from grassvine.estimators.request import Outcome, stopwatch, told_of_run
 from grassvine.foundations.errors import DataError, PlanError
 
 
@@ -103,11 +103,7 @@ class CompletionRequest:
             "test_rmse": measured["rmse"],
             "test_mae": measured["mae"],
             "test_known": measured["known"],
-            "agreement_degrees": estimator.agreement_,
-            "messages": estimator.messages_,
-            "bytes": estimator.bytes_,
-            **spent,
-            "stopped_because": estimator.stopped_because_,
+            **told_of_run(estimator, spent),
         }
         return Outcome(estimator, report, self.hash(data), data.assumed)
 

@@ -14,7 +14,7 @@ from grassvine.data import (
     tasks_from_frame,
 )
 from grassvine.estimators.multitask import GossipMultitaskRegressor
-from grassvine.estimators.request import Outcome, stopwatch
+from grassvine.estimators.request import Outcome, stopwatch, told_of_run
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError
 
@@ -98,11 +98,7 @@ class MultitaskRequest:
             "train_r2": learned[1],
             "test_rmse": measured[0],
             "test_r2": measured[1],
-            "agreement_degrees": estimator.agreement_,
-            "messages": estimator.messages_,
-            "bytes": estimator.bytes_,
-            **spent,
-            "stopped_because": estimator.stopped_because_,
+            **told_of_run(estimator, spent),
         }
         return Outcome(estimator, report, table_hash(data), data.assumed)
 
