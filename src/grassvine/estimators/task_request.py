@@ -13,6 +13,7 @@ from grassvine.data import (
     table_hash,
     tasks_from_frame,
 )
+from grassvine.estimators.engine_choice import EngineChoice
 from grassvine.estimators.multitask import GossipMultitaskRegressor
 from grassvine.estimators.request import Outcome, stopwatch, told_of_run
 from grassvine.foundations.arrays import Array
@@ -20,7 +21,7 @@ from grassvine.foundations.errors import DataError
 
 
 @dataclass(frozen=True, slots=True)
-class MultitaskRequest:
+class MultitaskRequest(EngineChoice):
     """The options of :class:`GossipMultitaskRegressor`, where the samples are, what to hold out.
 
     Parameters
@@ -45,7 +46,6 @@ class MultitaskRequest:
     updates: int = 200
     holdout: float = 0.0
     seed: int = 0
-    engine: str = "local"
     separator: str | None = None
 
     def read(self) -> TaskTable:
@@ -73,7 +73,7 @@ class MultitaskRequest:
             agents=self.agents,
             network=self.network,
             ridge=self.ridge,
-            engine=self.engine,
+            engine=self.make_engine(),
             rho=self.rho,
             updates=self.updates,
             random_state=self.seed,
