@@ -26,8 +26,8 @@ WRONG_INPUT = 3
 EXIT_CODES: dict[type[GrassvineError], int] = {AgentError: 1, MissingExtra: 2, OutputError: 7}
 EPILOG = (
     "Exit codes: 0 done; 1 an error of grassvine's own, or nobody reads its output any more; "
-    "2 wrong usage, or an optional part is not installed; 3 wrong data or options; 4 a repeated "
-    "run gave another result; 7 a file or folder cannot be written; 130 interrupted; "
+    "2 wrong usage, or an optional part is not installed; 3 wrong data, options or files; "
+    "4 a repeated run gave another result; 7 a file or folder cannot be written; 130 interrupted; "
     "143 terminated. Data go to standard output, messages to standard error."
 )
 

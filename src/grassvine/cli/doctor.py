@@ -21,19 +21,18 @@ def doctor(
     as_json: AsJson = False,
 ) -> None:
     """Tell versions, BLAS, caches, threads, data folders, disk, and how to install what lacks."""
-    from grassvine.estimators.options import ENGINES, one_of
+    from grassvine.estimators.engine_choice import RAY, EngineChoice
     from grassvine.report.doctor import diagnose
 
-    one_of("engine", engine, ENGINES)
+    EngineChoice(engine=engine, address=address, checkpoints=checkpoints)  # refuses the senseless
     found = diagnose()
     cluster = None
-    if engine == "ray":
+    if engine == RAY:
         from grassvine.report.cluster_doctor import diagnose_cluster
 
-        cluster = diagnose_cluster(address, str(checkpoints) if checkpoints else None)
+        cluster = diagnose_cluster(address, checkpoints)
     if as_json:
-        extra = {"cluster": cluster.as_object()} if cluster else {}
-        print_object({**found.as_object(), **extra})
+        print_object({**found.as_object(), "cluster": cluster and cluster.as_object()})
         return
     print_rows(_rows(found))
     if cluster:
@@ -67,10 +66,10 @@ def _cluster_rows(cluster: "ClusterDiagnosis") -> dict[str, object]:
         "cluster": cluster.address,
         "token": "asked for" if cluster.token else "none",
         **{
-            f"node {node.name}": f"{node.address}, {node.processors:g} processors, "
+            f"node {number}": f"{node.name}, {node.address}, {node.processors:g} processors, "
             f"{node.memory_gigabytes:.1f} GB, {node.store_gigabytes:.1f} GB for messages"
             + "".join(f", {name}={label}" for name, label in node.labels.items())
-            for node in cluster.nodes
+            for number, node in enumerate(cluster.nodes, 1)  # several may have one name
         },
         "0.4 MB there and back": None if milliseconds is None else f"{milliseconds:.1f} ms",
     }

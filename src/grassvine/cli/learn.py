@@ -9,6 +9,9 @@ from grassvine.cli.output import busy, print_object, print_rows, say
 if TYPE_CHECKING:
     from grassvine.estimators.request import Request
 
+# Where data and machines were is nobody else's business, and a resumed run learns the same.
+NOT_ON_A_CARD = ("data", "address", "checkpoints", "resume")
+
 
 def learn(
     title: str,
@@ -37,8 +40,8 @@ def learn(
         outcome = request.learn(data)
     if out is not None:
         options = asdict(request)  # type: ignore[call-overload]
-        del options["data"]  # where the data were is nobody else's business
-        save(outcome.model, out, outcome.card(title, options), overwrite=overwrite)
+        made = {name: value for name, value in options.items() if name not in NOT_ON_A_CARD}
+        save(outcome.model, out, outcome.card(title, made), overwrite=overwrite)
         say([f"model: {out}{_unseen(outcome.report)}"])
     if run is not None:
         save_run(run, request, outcome, overwrite=overwrite)
@@ -47,11 +50,13 @@ def learn(
 
 
 def tell(report: dict[str, Any], as_json: bool) -> None:
-    """Print a report."""
+    """Print a report; what was lost on the way is a message too."""
+    say(report["incidents"])
     if as_json:
         print_object(report)
     else:
-        print_rows({name.replace("_", " "): value for name, value in report.items()})
+        rows = {**report, "incidents": "\n".join(report["incidents"]) or None}
+        print_rows({name.replace("_", " "): value for name, value in rows.items()})
 
 
 def _unseen(report: dict[str, Any]) -> str:

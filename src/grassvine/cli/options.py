@@ -30,11 +30,14 @@ AgentsPerActor = Annotated[
     int, typer.Option(min=1, help="For ray: how many agents share an actor.")
 ]
 Checkpoints = Annotated[
-    Path | None,
-    typer.Option(help="For ray: a folder that all nodes share; a run then survives losses."),
+    str | None,
+    typer.Option(
+        metavar="FOLDER", help="For ray: a folder that all nodes share; a run then survives losses."
+    ),
 ]
 Resume = Annotated[
-    bool, typer.Option("--resume", help="Go on from the newest checkpoint, if there is one.")
+    bool,
+    typer.Option("--resume", help="For ray: go on from the newest checkpoint, if there is one."),
 ]
 Separator = Annotated[
     str | None, typer.Option(help="What separates the fields of a text; sniffed unless told.")

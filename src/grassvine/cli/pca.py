@@ -25,6 +25,10 @@ def pca(
     updates: options.Updates = 500,
     seed: options.Seed = 0,
     engine: options.EngineName = "local",
+    address: options.Address = None,
+    agents_per_actor: options.AgentsPerActor = 1,
+    checkpoints: options.Checkpoints = None,
+    resume: options.Resume = False,
     separator: options.Separator = None,
     config: ConfigFile = None,
     out: options.ModelOut = None,
@@ -45,6 +49,10 @@ def pca(
         updates=updates,
         seed=seed,
         engine=engine,
+        address=address,
+        agents_per_actor=agents_per_actor,
+        checkpoints=checkpoints,
+        resume=resume,
         separator=separator,
     )
     learn("components", request, out=out, run=run, overwrite=overwrite, as_json=as_json)

@@ -5,8 +5,10 @@ import logging
 import os
 import secrets
 import shutil
+import signal
 import socket
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -53,10 +55,11 @@ def ray_cluster(address: str | None = None, *, cpus: int | None = None) -> Itera
     token = {} if address else {"RAY_AUTH_TOKEN_PATH": str(_token_file())}
     with _quiet(ray), _environment(**token):
         try:
-            if address:
-                _connect(ray, address, settings)
-            else:
-                ray.init("local", num_cpus=cpus, include_dashboard=False, **settings)
+            with _same_answer_to_sigterm():
+                if address:
+                    _connect(ray, address, settings)
+                else:
+                    ray.init("local", num_cpus=cpus, include_dashboard=False, **settings)
             yield ray
         finally:
             ray.shutdown()
@@ -85,11 +88,25 @@ def _require_answer(address: str) -> None:
         )
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=PATIENCE).close()
-    except OSError as cause:
+    except (OSError, UnicodeError) as cause:  # a name may be one that no host can have
         raise PlanError(
             f"nobody answers at {address} ({cause}); is the cluster's head running there "
             "('ray start --head'), and does a firewall let this machine in?"
         ) from None
+
+
+@contextmanager
+def _same_answer_to_sigterm() -> Iterator[None]:
+    """Keep what a program does when it is terminated; Ray puts an exit with code 15 in its place.
+
+    One that does nothing of its own gets Ray's, which ends a cluster in order.
+    """
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        if callable(before) and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

@@ -80,6 +80,8 @@ class GossipCompleter(Together):
         The mean of the agents' subspaces, and each agent's.
     history_, agreement_, stopped_because_, messages_, bytes_, network_, n_iter_, n_agents_
         How it went; the agreement is the largest angle between two linked agents, in degrees.
+    incidents_ : tuple of str
+        What was lost on the way and done again, a sentence each.
     n_users_, n_items_, n_ratings_, rank_, assumed_, data_hash_
         What it was learned from, and sentences on what was assumed about the table. Of a
         :class:`RatingDataset` the hash is its digest, of what was counted.

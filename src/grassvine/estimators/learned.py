@@ -14,7 +14,8 @@ def keep_run(estimator: Any, run: Run) -> None:
     """Write what came of a run onto an estimator.
 
     ``subspaces_`` has the basis of each agent and ``subspace_`` their mean; ``agreement_`` is the
-    largest angle between two linked agents, in degrees; ``n_iter_`` the most updates of an agent.
+    largest angle between two linked agents, in degrees; ``n_iter_`` the most updates of an agent;
+    ``incidents_`` what was lost on the way and done again, a sentence each.
     """
     estimator.subspace_ = run.mean
     estimator.subspaces_ = run.bases
@@ -23,6 +24,7 @@ def keep_run(estimator: Any, run: Run) -> None:
     estimator.plan_ = run.plan
     estimator.network_ = run.plan.network
     estimator.stopped_because_ = run.stopped_because
+    estimator.incidents_ = run.incidents
     estimator.n_iter_ = int(run.history.final()["update"].max())
     estimator.messages_ = run.messages
     estimator.bytes_ = run.bytes

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from grassvine.data import Tasks, split_tasks
 from grassvine.data.split import hold_out_samples
-from grassvine.engines import Run, run
+from grassvine.engines import Engine, Run, run
 from grassvine.estimators.callbacks import Watched, watched_fit
 from grassvine.estimators.learned import feature_names, keep_run, warn_unsettled
 from grassvine.estimators.options import (
@@ -16,6 +16,7 @@ from grassvine.estimators.options import (
     as_network,
     as_seed,
     gossip_by_name,
+    kept_apart,
     one_of,
 )
 from grassvine.estimators.tasks import TasksRegressor, as_seen, ids_or_one, standards
@@ -81,6 +82,8 @@ class GossipMultitaskRegressor(Watched, TasksRegressor):
         The largest angle between two linked agents, in degrees.
     history_, network_, stopped_because_, n_iter_, messages_, bytes_
         What the run tells; runs that chose the rank are not part of it.
+    incidents_ : tuple of str
+        What was lost in that run and done again, a sentence each.
     """
 
     def __init__(
@@ -129,8 +132,8 @@ class GossipMultitaskRegressor(Watched, TasksRegressor):
         seen = as_seen(grouped(samples, targets, ids)[1], means, scales)
         seed = as_seed(self.random_state)
         self.rank_ = self._rank(seen, seed)
-        observers = self._slot_observers()
-        result = self._run(seen, self.rank_, seed, observers)
+        engine, observers = as_engine(self.engine), self._slot_observers()
+        result = self._run(seen, self.rank_, seed, engine, observers)
         if self.method == EXACT:
             warn_unsettled(result)
         self._slots_done()
@@ -168,7 +171,8 @@ class GossipMultitaskRegressor(Watched, TasksRegressor):
         most = min(seen.n_items, seen.n_tasks)
         best, least = 1, np.inf
         for rank in [*(1 << k for k in range(most.bit_length()) if 1 << k < most), most]:
-            basis = self._run(train, rank, seed).mean
+            engine = kept_apart(as_engine(self.engine), f"choosing-rank-{rank}")
+            basis = self._run(train, rank, seed, engine).mean
             if (error := self._error(basis, train, held)) >= least:
                 break
             best, least = rank, error
@@ -185,7 +189,14 @@ class GossipMultitaskRegressor(Watched, TasksRegressor):
             for x, y, w, b in zip(held.features, held.targets, weights, intercepts, strict=True)
         )
 
-    def _run(self, seen: Tasks, rank: int, seed: int, observers: tuple[Observer, ...] = ()) -> Run:
+    def _run(
+        self,
+        seen: Tasks,
+        rank: int,
+        seed: int,
+        engine: Engine,
+        observers: tuple[Observer, ...] = (),
+    ) -> Run:
         """Let the agents learn a subspace of so many dimensions."""
         fitted = centred(seen) if self.fit_intercept else seen
         parts = split_tasks(fitted, self._n_agents(fitted.n_tasks))
@@ -193,7 +204,7 @@ class GossipMultitaskRegressor(Watched, TasksRegressor):
         method = self._method(len(parts), sum(float(y @ y) for y in fitted.targets))
         plan = Plan(fitted.n_items, rank, network, method, seed=seed)
         problems = [MultitaskProblem(part, self.ridge) for part in parts]
-        return run(plan, problems, engine=as_engine(self.engine), observers=observers)
+        return run(plan, problems, engine=engine, observers=observers)
 
     def _n_agents(self, n_tasks: int) -> int:
         if isinstance(self.agents, str):

@@ -1,6 +1,8 @@
 """What estimators let people say by name: networks, engines, variants of gossip, and chance."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from sklearn.utils import check_random_state
@@ -80,6 +82,13 @@ def as_engine(engine: str | Engine) -> Engine:
     if not isinstance(engine, str):
         return engine
     return ENGINES[one_of("engine", engine, ENGINES)]()
+
+
+def kept_apart(engine: Engine, name: str) -> Engine:
+    """Return an engine for one of several runs; a folder holds the checkpoints of one only."""
+    if not isinstance(engine, RayEngine) or engine.checkpoint_dir is None:
+        return engine
+    return replace(engine, checkpoint_dir=Path(engine.checkpoint_dir) / name)
 
 
 def gossip_by_name(name: str, rho: float, updates: int, n_agents: int) -> Method:

@@ -87,6 +87,8 @@ class GossipPCA(
         The largest angle between two linked agents, in degrees.
     history_, network_, stopped_because_, n_iter_, messages_, bytes_
         What the run tells.
+    incidents_ : tuple of str
+        What was lost on the way and done again, a sentence each.
     """
 
     _model_type: ClassVar[type] = SubspaceModel

@@ -4,12 +4,13 @@ from dataclasses import dataclass
 
 from grassvine.data import read_table
 from grassvine.data.sample_table import SampleTable, samples_from_frame
+from grassvine.estimators.engine_choice import EngineChoice
 from grassvine.estimators.pca import GossipPCA
-from grassvine.estimators.request import Outcome, stopwatch
+from grassvine.estimators.request import Outcome, stopwatch, told_of_run
 
 
 @dataclass(frozen=True, slots=True)
-class PCARequest:
+class PCARequest(EngineChoice):
     """The options of :class:`GossipPCA`, and where the samples are.
 
     Parameters
@@ -26,7 +27,6 @@ class PCARequest:
     rho: float = 1.0
     updates: int = 500
     seed: int = 0
-    engine: str = "local"
     separator: str | None = None
 
     def read(self) -> SampleTable:
@@ -46,7 +46,7 @@ class PCARequest:
             method=self.method,
             agents=self.agents,
             network=self.network,
-            engine=self.engine,
+            engine=self.make_engine(),
             rho=self.rho,
             updates=self.updates,
             random_state=self.seed,
@@ -63,10 +63,6 @@ class PCARequest:
             "seed": self.seed,
             "explained_variance": estimator.explained_variance_.tolist(),
             "explained_variance_ratio": estimator.explained_variance_ratio_.tolist(),
-            "agreement_degrees": estimator.agreement_,
-            "messages": estimator.messages_,
-            "bytes": estimator.bytes_,
-            **spent,
-            "stopped_because": estimator.stopped_because_,
+            **told_of_run(estimator, spent),
         }
         return Outcome(estimator, report, data.hash(), data.assumed)

@@ -7,13 +7,14 @@ from grassvine.data import RatingDataset, RatingTable, hold_out_ratings, read_ra
 from grassvine.data.rating_input import Missing
 from grassvine.data.rating_table import Duplicates
 from grassvine.estimators.completion import GossipCompleter
+from grassvine.estimators.engine_choice import EngineChoice
 from grassvine.estimators.formulations import Penalty
-from grassvine.estimators.request import Outcome, stopwatch
+from grassvine.estimators.request import Outcome, stopwatch, told_of_run
 from grassvine.foundations.errors import DataError, PlanError
 
 
 @dataclass(frozen=True, slots=True)
-class CompletionRequest:
+class CompletionRequest(EngineChoice):
     """The options of :class:`GossipCompleter`, where the ratings are, and what to hold out.
 
     Parameters
@@ -37,7 +38,6 @@ class CompletionRequest:
     updates: int = 400
     holdout: float = 0.0
     seed: int = 0
-    engine: str = "local"
     user: str | None = None
     item: str | None = None
     rating: str | None = None
@@ -79,7 +79,7 @@ class CompletionRequest:
             penalty=self.penalty,
             rho=self.rho,
             updates=self.updates,
-            engine=self.engine,
+            engine=self.make_engine(),
             random_state=self.seed,
         )
         with stopwatch() as spent:
@@ -103,11 +103,7 @@ class CompletionRequest:
             "test_rmse": measured["rmse"],
             "test_mae": measured["mae"],
             "test_known": measured["known"],
-            "agreement_degrees": estimator.agreement_,
-            "messages": estimator.messages_,
-            "bytes": estimator.bytes_,
-            **spent,
-            "stopped_because": estimator.stopped_because_,
+            **told_of_run(estimator, spent),
         }
         return Outcome(estimator, report, self.hash(data), data.assumed)
 

@@ -5,7 +5,7 @@ it. It reads its own data: asked again, it does the same.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -81,6 +81,18 @@ def stopwatch() -> Iterator[dict[str, float]]:
     yield spent
     spent["seconds"] = time.perf_counter() - wall
     spent["cpu_seconds"] = time.process_time() - processor
+
+
+def told_of_run(estimator: Any, spent: Mapping[str, float]) -> dict[str, Any]:
+    """Return what every report tells of the run behind a fit, and of its seconds."""
+    return {
+        "agreement_degrees": estimator.agreement_,
+        "messages": estimator.messages_,
+        "bytes": estimator.bytes_,
+        **spent,
+        "stopped_because": estimator.stopped_because_,
+        "incidents": list(estimator.incidents_),
+    }
 
 
 def _is_plain(value: object) -> bool:

@@ -146,8 +146,13 @@ def load_run(path: str | os.PathLike[str]) -> SavedRun:
 
 
 def rerun(run: SavedRun, data: str | None = None) -> Rerun:
-    """Repeat a run, on a copy of its data elsewhere where ``data`` names one."""
-    request = run.request if data is None else replace(run.request, data=data)
+    """Repeat a run, on a copy of its data elsewhere where ``data`` names one.
+
+    It is repeated from its start: checkpoints are neither read nor written.
+    """
+    request = replace(run.request, checkpoints=None, resume=False)
+    if data is not None:
+        request = replace(request, data=data)
     if request.data == "-" and data is None:
         raise DataError("the run read standard input; say where the same data are (--data FILE).")
     given = request.read()

@@ -13,14 +13,15 @@ from grassvine.data import (
     table_hash,
     tasks_from_frame,
 )
+from grassvine.estimators.engine_choice import EngineChoice
 from grassvine.estimators.multitask import GossipMultitaskRegressor
-from grassvine.estimators.request import Outcome, stopwatch
+from grassvine.estimators.request import Outcome, stopwatch, told_of_run
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError
 
 
 @dataclass(frozen=True, slots=True)
-class MultitaskRequest:
+class MultitaskRequest(EngineChoice):
     """The options of :class:`GossipMultitaskRegressor`, where the samples are, what to hold out.
 
     Parameters
@@ -45,7 +46,6 @@ class MultitaskRequest:
     updates: int = 200
     holdout: float = 0.0
     seed: int = 0
-    engine: str = "local"
     separator: str | None = None
 
     def read(self) -> TaskTable:
@@ -73,7 +73,7 @@ class MultitaskRequest:
             agents=self.agents,
             network=self.network,
             ridge=self.ridge,
-            engine=self.engine,
+            engine=self.make_engine(),
             rho=self.rho,
             updates=self.updates,
             random_state=self.seed,
@@ -98,11 +98,7 @@ class MultitaskRequest:
             "train_r2": learned[1],
             "test_rmse": measured[0],
             "test_r2": measured[1],
-            "agreement_degrees": estimator.agreement_,
-            "messages": estimator.messages_,
-            "bytes": estimator.bytes_,
-            **spent,
-            "stopped_because": estimator.stopped_because_,
+            **told_of_run(estimator, spent),
         }
         return Outcome(estimator, report, table_hash(data), data.assumed)
 

@@ -9,7 +9,8 @@
     │   ├── NetworkError             agents and links
     │   ├── PlanError                options of a run
     │   ├── MessageError             bytes or arrays from a neighbour, or an agent's past
-    │   └── ModelError               a saved model
+    │   ├── ModelError               a saved model
+    │   └── CheckpointError          what a run kept to go on from
     ├── OutputError (OSError)        a file or folder cannot be written
     ├── AgentError (RuntimeError)    an agent failed in the middle of a run
     ├── CheckFailed (AssertionError) a shipped check found a law broken

@@ -60,8 +60,8 @@ def diagnose_cluster(
     address: str | None = None, checkpoint_dir: str | None = None
 ) -> ClusterDiagnosis:
     """Look at every node of a cluster; without an address, of a new local one."""
+    folder = make_folder(checkpoint_dir).absolute() if checkpoint_dir else None
     with ray_cluster(address) as ray:
-        folder = make_folder(checkpoint_dir).absolute() if checkpoint_dir else None
         nodes = _nodes(ray, folder)
         token = os.environ.get("RAY_AUTH_MODE") == "token"
         usable = sum(not node.trouble for node in nodes)
@@ -70,7 +70,7 @@ def diagnose_cluster(
             token=token,
             nodes=nodes,
             exchange_milliseconds=_exchange(ray) if usable else None,
-            advice=advice_on(nodes, token, {name: _version(name) for name in PACKAGES}),
+            advice=advice_on(nodes, token, _versions()),
         )
 
 
@@ -87,10 +87,10 @@ def advice_on(nodes: Sequence[Node], token: bool, here: Mapping[str, str | None]
             found.append(f"{node.name}: {node.trouble}")
             continue
         for name, other in node.versions.items():
-            if other != here.get(name, other):
+            if other != (mine := here.get(name)):
                 found.append(
-                    f"{node.name} has {name} {other or 'not at all'} and this process "
-                    f"{here[name]}; install the same on all nodes."
+                    f"{node.name} has {_called(name, other)}, and this process "
+                    f"{_called(name, mine)}; install the same on all nodes."
                 )
         if node.folder:
             found.append(f"{node.name}: {node.folder}")
@@ -100,6 +100,10 @@ def advice_on(nodes: Sequence[Node], token: bool, here: Mapping[str, str | None]
                 "must fit (docs/scale-out.md), so start it with a larger --object-store-memory."
             )
     return found
+
+
+def _called(name: str, version: str | None) -> str:
+    return f"{name} {version}" if version else f"no {name}"
 
 
 def _nodes(ray: ModuleType, folder: Path | None) -> list[Node]:
@@ -120,7 +124,7 @@ def _nodes(ray: ModuleType, folder: Path | None) -> list[Node]:
         return [_node(ray, node, call) for node, call in zip(alive, calls, strict=True)]
     finally:
         if mark:
-            mark.unlink()
+            mark.unlink(missing_ok=True)
 
 
 def _node(ray: ModuleType, node: Mapping[str, Any], call: Any) -> Node:
@@ -150,8 +154,7 @@ def _node(ray: ModuleType, node: Mapping[str, Any], call: Any) -> Node:
 
 def look_around(mark: str | None) -> tuple[dict[str, str | None], str]:
     """Return the versions on a node, and why the folder of a mark cannot be used there."""
-    versions = {name: _version(name) for name in PACKAGES}
-    return {"python": platform.python_version(), **versions}, _trouble_with(mark)
+    return _versions(), _trouble_with(mark)
 
 
 def _trouble_with(mark: str | None) -> str:
@@ -175,20 +178,32 @@ class _Echo:
         return np.array(data)
 
 
-def _exchange(ray: ModuleType) -> float:
-    """Return the milliseconds of the fastest way there and back, between nodes if there are two."""
+def _exchange(ray: ModuleType) -> float | None:
+    """Return the milliseconds of the fastest way there and back, between nodes if there are two.
+
+    Where a node cannot take part there is none; the node's own trouble says why.
+    """
     echo = ray.remote(_Echo).options(num_cpus=0, scheduling_strategy="SPREAD", max_restarts=0)
     one, other = echo.remote(), echo.remote()
     basis = ray.put(np.zeros(int(MEGABYTES * 1e6 / 8)))
     seconds = []
-    for _ in range(EXCHANGES):
-        began = time.perf_counter()
-        back = one.send.remote(other.send.remote(basis))
-        ray.wait([back], timeout=PATIENCE, fetch_local=False)
-        seconds.append(time.perf_counter() - began)
-    for actor in (one, other):
-        ray.kill(actor)
+    try:
+        for _ in range(EXCHANGES):
+            began = time.perf_counter()
+            back = one.send.remote(other.send.remote(basis))
+            ray.wait([back], timeout=PATIENCE, fetch_local=False)
+            seconds.append(time.perf_counter() - began)
+            ray.get(back, timeout=PATIENCE)  # what failed is over soon, too
+    except ray.exceptions.RayError:
+        return None
+    finally:
+        for actor in (one, other):
+            ray.kill(actor)
     return 1e3 * min(seconds)
+
+
+def _versions() -> dict[str, str | None]:
+    return {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}}
 
 
 def _version(name: str) -> str | None:
