@@ -10,10 +10,10 @@ from tests.samples import N_ITEMS, ratings
 import grassvine as gv
 from grassvine.checks.derivatives import taylor_slope
 from grassvine.engines.base import AgentMaker, Outcome, make_agents
-from grassvine.engines.slots import run_slots
+from grassvine.engines.slots import Result, run_slots
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import CheckFailed
-from grassvine.gossip import Agent, Message, Observer, StepReport
+from grassvine.gossip import Agent, Message, Observer
 from grassvine.network import Timetable
 from grassvine.problems import Evaluation
 
@@ -128,7 +128,7 @@ class Forgetful:
         return run_slots(make_agents(makers), shorter, observe, _in_turn)
 
 
-def _in_turn(actions: Sequence[Callable[[], StepReport]]) -> list[StepReport]:
+def _in_turn(actions: Sequence[Callable[[], Result]]) -> list[Result]:
     return [action() for action in actions]
 
 

@@ -245,8 +245,8 @@ def test_sums_are_recalled_without_a_pass_over_the_data(
     taken = []
     for _ in company.go_on():
         twin = company.makers[1]()
-        passes.clear()
         memory = company.agents[1].memory()
+        passes.clear()
         twin.recall(map(load, company.lessons[1]), memory)
         taken.append(len(passes))
     assert len(taken) > 10
@@ -380,3 +380,22 @@ def test_a_basis_that_is_none_is_refused() -> None:
     memory = {**company.agents[1].memory(), "basis": np.ones((20, RANK))}
     with pytest.raises(MessageError, match="'basis' in the memory of agent 1 are not orthonormal"):
         company.makers[1]().recall([], memory)
+
+
+def test_who_has_to_pass_a_sum_on_does_so_before_it_computes() -> None:
+    company = Company(SUMS["rank by rank"], gv.path(5))
+    n_prepared = 0
+    for slot, _ in enumerate(company.go_on()):
+        deliveries = company.plan.timetable.deliveries(slot + 1)
+        senders = {sender for sender, _ in deliveries if slot % 4 in (1, 2)}  # down, next
+        ready = [agent for agent in company.agents if agent.preparation(slot + 1)]
+        assert not senders & {agent.id for agent in ready}
+        for agent in ready:
+            before = repr(agent.state())
+            action = agent.preparation(slot + 1)
+            assert action is not None
+            action()
+            assert repr(agent.state()) == before
+            assert agent.preparation(slot + 1) is None
+            n_prepared += 1
+    assert n_prepared > 20

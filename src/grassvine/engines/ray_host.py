@@ -1,7 +1,8 @@
 """The actor in which agents live: it makes them, lets them meet, and writes them down."""
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from math import isclose, isnan
 from pathlib import Path
@@ -41,6 +42,8 @@ class Host:
         self._agents: dict[int, Agent] = {}
         self._keeper: _Keeper | None = None
         self._written: tuple[int, dict[int, bytes]] = (-1, {})  # the messages of one slot
+        self._aside = ThreadPoolExecutor(1, thread_name_prefix="grassvine-prepare")
+        self._preparing: dict[int, Future[None]] = {}
 
     def settle(self, makers: Mapping[int, AgentMaker]) -> None:
         """Take the makers; a copy, as arrays that Ray hands over are views of its store."""
@@ -48,6 +51,8 @@ class Host:
 
     def begin(self, folder: str | None, mark: Mark) -> None:
         """Make the agents, and bring them to where they stood at a checkpoint."""
+        wait(self._preparing.values())  # for agents that are given up: how they fared is no matter
+        self._preparing.clear()
         self._agents = {number: make() for number, make in self._makers.items()}
         self._written = (-1, {})
         self._keeper = _Keeper(Path(folder), self._agents) if folder else None
@@ -56,7 +61,9 @@ class Host:
 
     def outgoing(self, slot: int, writers: Sequence[int]) -> dict[int, Parcel]:
         """Put messages for agents in other hosts into the object store."""
-        return {writer: Parcel(self._ray.put(self._letter(slot, writer))) for writer in writers}
+        sent = {writer: Parcel(self._ray.put(self._letter(slot, writer))) for writer in writers}
+        self._prepare(slot + 1, writers)
+        return sent
 
     def meet(
         self, slot: int, inboxes: Sequence[Inbox], *sent: Mapping[int, Parcel]
@@ -69,21 +76,24 @@ class Host:
         fetched = self._ray.get(references, timeout=self._timeout)
         letters = dict(zip(abroad, fetched, strict=True))
         # All of them before anyone moves.
-        letters |= {
-            sender: self._letter(slot, sender) for sender in wanted if sender not in letters
-        }
-        return [
+        at_home = [sender for sender in wanted if sender in self._agents]
+        letters |= {sender: self._letter(slot, sender) for sender in at_home}
+        reports = [
             self._meeting(slot, receiver, [letters[sender] for sender in senders])
             for receiver, senders in inboxes
         ]
+        self._prepare(slot + 1, {*at_home, *(receiver for receiver, _ in inboxes)})
+        return reports
 
     def keep(self, epoch: int, slot: int, kept: Mark) -> None:
         """Write down all agents; what is kept up to a mark is forgotten."""
         assert self._keeper is not None
+        self._settle()
         self._keeper.write(epoch, slot, kept)
 
     def conclude(self, slot: int) -> list[StepReport]:
         """Report the final states."""
+        self._settle()
         return [
             attributed(agent, slot, _concluding(agent, slot)) for agent in self._agents.values()
         ]
@@ -96,17 +106,37 @@ class Host:
         """Tell that it lives."""
         return True
 
+    def _prepare(self, slot: int, numbers: Iterable[int]) -> None:
+        """Let agents work ahead beside the calls that come in meanwhile, so that others go on."""
+        for number in sorted(numbers):
+            action = self._agents[number].preparation(slot)
+            if action:
+                self._preparing[number] = self._aside.submit(
+                    attributed, self._agents[number], slot, action
+                )
+
+    def _settled(self, number: int) -> Agent:
+        """Return an agent that does nothing else at the time."""
+        if number in self._preparing:
+            self._preparing.pop(number).result()
+        return self._agents[number]
+
+    def _settle(self) -> None:
+        for number in self._agents:
+            self._settled(number)
+
     def _letter(self, slot: int, writer: int) -> bytes:
         """Return a message as bytes, which several may ask for."""
         if self._written[0] != slot:
             self._written = slot, {}
         letters = self._written[1]
         if writer not in letters:
-            letters[writer] = encode(self._agents[writer].outgoing(slot))
+            agent = self._settled(writer)
+            letters[writer] = attributed(agent, slot, lambda: encode(agent.outgoing(slot)))
         return letters[writer]
 
     def _meeting(self, slot: int, receiver: int, letters: Sequence[bytes]) -> StepReport:
-        agent = self._agents[receiver]
+        agent = self._settled(receiver)
 
         def meet() -> StepReport:
             return agent.meet(slot, [decode(data, agent.expected(slot)) for data in letters])

@@ -1,21 +1,42 @@
 """The loop over slots that engines within one process share."""
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol, TypeVar
 
 from grassvine.engines.base import TIMETABLE_OVER, Outcome, attributed
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.gossip.agent import Agent
+from grassvine.gossip.message import Message
 from grassvine.gossip.report import Observer, StepReport
 from grassvine.network.timetable import Timetable
 
-# Runs actions, possibly at the same time, and gives their results in order.
-RunAll = Callable[[Sequence[Callable[[], StepReport]]], Iterable[StepReport]]
+Result = TypeVar("Result")
+
+
+class RunAll(Protocol):
+    """Runs actions, possibly at the same time, and gives their results in order."""
+
+    def __call__(self, actions: Sequence[Callable[[], Result]], /) -> Iterable[Result]:
+        """Run them."""
+        ...
 
 
 def run_slots(
     agents: Sequence[Agent], timetable: Timetable, observe: Observer, run_all: RunAll
 ) -> Outcome:
     """Run agents slot by slot: first all messages are made, then the receivers move."""
+
+    def prepare(slot: int) -> None:
+        ready = [(agent, agent.preparation(slot)) for agent in agents]
+        actions = [preparing(agent, slot, action) for agent, action in ready if action]
+        list(run_all(actions))
+
+    def preparing(agent: Agent, slot: int, action: Callable[[], None]) -> Callable[[], None]:
+        return lambda: attributed(agent, slot, action)
+
+    def letter(number: int, slot: int) -> Message:
+        agent = agents[number]
+        return attributed(agent, slot, lambda: agent.outgoing(slot))
 
     def tell(actions: Sequence[Callable[[], StepReport]]) -> str | None:
         reasons = [observe(report) for report in run_all(actions)]
@@ -33,7 +54,8 @@ def run_slots(
         while slot < timetable.n_slots and not reason:
             inboxes = timetable.inboxes(slot)
             writers = {sender for _, senders in inboxes for sender in senders}
-            mail = {sender: agents[sender].outgoing(slot) for sender in writers}
+            prepare(slot)
+            mail = {sender: letter(sender, slot) for sender in writers}
             reason = tell([meeting(receiver, slot, senders) for receiver, senders in inboxes])
             slot += 1
         tell([ending(agent, slot) for agent in agents])

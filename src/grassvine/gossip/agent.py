@@ -1,7 +1,7 @@
 """Agents: all that an engine may know of a method."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -36,6 +36,14 @@ class Agent(Protocol):
     @property
     def id(self) -> int:
         """Its number."""
+        ...
+
+    def preparation(self, slot: int) -> Callable[[], None] | None:
+        """Return what it can do before a slot without hearing anybody, or None.
+
+        An engine may let many agents do so at once, or none: what is not prepared is done when it
+        is needed, and nothing else can be seen of it.
+        """
         ...
 
     def outgoing(self, slot: int) -> Message:
@@ -105,6 +113,9 @@ class GossipAgent:
     def id(self) -> int:
         """Its number."""
         return self._id
+
+    def preparation(self, slot: int) -> None:
+        """Return nothing: all that it does depends on whom it hears."""
 
     def outgoing(self, slot: int) -> Message:
         """Send the basis."""

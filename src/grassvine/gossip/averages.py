@@ -91,6 +91,9 @@ class NeighbourAgent:
         """Its number."""
         return self._id
 
+    def preparation(self, slot: int) -> None:
+        """Return nothing: all that it does depends on whom it hears."""
+
     def outgoing(self, slot: int) -> Message:
         """Send what the program has to say; nothing after its end."""
         return Message(self._id, slot, self._exchange.arrays)

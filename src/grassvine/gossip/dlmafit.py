@@ -120,6 +120,9 @@ class DLMaFitAgent:
         """Its number."""
         return self._id
 
+    def preparation(self, slot: int) -> None:
+        """Return nothing: all that it does depends on whom it hears."""
+
     def outgoing(self, slot: int) -> Message:
         """Send both trackers."""
         products, gram = self._tracked
