@@ -32,7 +32,6 @@ if TYPE_CHECKING:
         subspace_tasks,
     )
     from grassvine.engines import (
-        FromStore,
         LocalEngine,
         Place,
         RayEngine,
@@ -87,7 +86,6 @@ __all__ = [
     "EarlyStop",
     "Euclidean",
     "Exact",
-    "FromStore",
     "Gossip",
     "Grassmann",
     "History",

@@ -9,7 +9,7 @@ import pytest
 from tests.samples import N_ITEMS, ratings
 
 import grassvine as gv
-from grassvine.engines import ProblemSource
+from grassvine.engines import FromStore, ProblemSource
 from grassvine.foundations.errors import DataError, MissingExtra, PlanError
 
 needs_ray = pytest.mark.skipif(
@@ -22,17 +22,17 @@ def test_without_ray_the_command_is_given(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(
         MissingExtra, match=r"^an object in Ray's store needs .*'grassvine\[ray\]'$"
     ):
-        gv.FromStore("nothing")()
+        FromStore("nothing")()
 
 
 def test_the_options_are_checked() -> None:
     with pytest.raises(PlanError, match="timeout is 0; choose a finite number of at least 1"):
-        gv.FromStore("nothing", timeout=0)
+        FromStore("nothing", timeout=0)
 
 
 def test_a_copy_keeps_the_reference_itself() -> None:
     reference = object()
-    assert copy.deepcopy(gv.FromStore(reference)).reference is reference
+    assert copy.deepcopy(FromStore(reference)).reference is reference
 
 
 @pytest.fixture(scope="module")
@@ -50,8 +50,8 @@ class TestInACluster:
 
         parts = gv.split_users(ratings(), 3)
         # one with a problem, two with ratings that another task could have put there
-        first = gv.FromStore(ray.put(gv.CompletionProblem(parts[0], unobserved=0.1)))
-        others = [gv.FromStore(ray.put(part)) for part in parts[1:]]
+        first = FromStore(ray.put(gv.CompletionProblem(parts[0], unobserved=0.1)))
+        others = [FromStore(ray.put(part)) for part in parts[1:]]
         given: list[ProblemSource] = [first, *gv.completion_problems(others, unobserved=0.1)]
         plan = gv.Plan(N_ITEMS, 3, gv.path(3), gv.Gossip(n_slots=5))
         wanted = gv.run(plan, [gv.CompletionProblem(part, unobserved=0.1) for part in parts])
@@ -63,7 +63,7 @@ class TestInACluster:
         import ray
 
         part = ratings()
-        fetch = gv.FromStore(ray.put(part))
+        fetch = FromStore(ray.put(part))
         fetch().values[:] = 0.0
         assert fetch().values.tobytes() == part.values.tobytes()
 
@@ -78,5 +78,5 @@ class TestInACluster:
 
         reference = endless.remote()
         with pytest.raises(DataError, match=r"did not hand over .* within 1 s; look whether the"):
-            gv.FromStore(reference, timeout=1.0)()
+            FromStore(reference, timeout=1.0)()
         ray.cancel(reference, force=True)
