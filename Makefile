@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check format bench clean
+.PHONY: help demo test test-all test-cluster check format bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -18,6 +18,10 @@ help:  ## list the targets
 	$(PIP) install --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
+.venv/installed-ray: .venv/installed-dev
+	$(PIP) install --constraint constraints.txt --editable '.[ray]'
+	@touch $@
+
 demo: .venv/installed  ## install, complete half-erased images among six agents, show the result
 	$(BIN)/grassvine demo
 
@@ -26,6 +30,9 @@ test: .venv/installed-dev  ## run the tests but those marked slow, paper or clus
 
 test-all: .venv/installed-dev  ## run the slow and the paper's tests too
 	$(BIN)/python -m pytest -m 'not cluster'
+
+test-cluster: .venv/installed-ray  ## run the tests that start clusters; some need root and data, and say so
+	$(BIN)/python -m pytest -m cluster
 
 check: .venv/installed-dev  ## format, lint, types, layers
 	$(BIN)/ruff format --check .

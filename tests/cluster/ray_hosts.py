@@ -132,6 +132,8 @@ def _environment(token: Path) -> dict[str, str]:
         **own,
         "PYTHONPATH": os.pathsep.join([str(REPOSITORY / "src"), str(REPOSITORY)]),
         "PYTHONUNBUFFERED": "1",
+        # Whoever waits for a message that was lost with its host gives up at once, not after 30 s.
+        "RAY_object_manager_pull_timeout_ms": "1000",
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN_PATH": str(token),
         "RAY_USAGE_STATS_ENABLED": "0",

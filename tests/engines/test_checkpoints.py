@@ -90,9 +90,13 @@ def test_a_zombie_writes_into_its_own_epoch_and_is_not_heard(tmp_path: Path) -> 
     old = checkpoints.new_epoch()
     mark = keep(checkpoints, old, 4, START)
     new = checkpoints.new_epoch()
+    # The old crew goes on and writes, and an old driver would declare a later slot complete.
+    with pytest.raises(
+        CheckpointError, match=r"another driver has gone on .* \(epoch 2 follows 1\)"
+    ):
+        keep(checkpoints, old, 10, mark)
+    assert checkpoints.newest() == mark
     fresh = keep(checkpoints, new, 6, mark)
-    # The old crew goes on, and even an old driver declares a later slot complete.
-    keep(checkpoints, old, 10, mark)
     assert checkpoints.newest() == fresh
     assert fresh.segments == ((old, 4), (new, 6))
 

@@ -177,7 +177,17 @@ class Checkpoints:
                 ) from None
 
     def complete(self, epoch: int, slot: int, before: Mark) -> Mark:
-        """Declare a checkpoint complete; all agents have written their files."""
+        """Declare a checkpoint complete; all agents have written their files.
+
+        A driver that was cut off while another went on from its checkpoints ends here: it would
+        remove what the other may still need.
+        """
+        newest = max(self._epochs(), default=epoch)
+        if newest > epoch:
+            raise CheckpointError(
+                f"another driver has gone on from the checkpoints in {self.folder} (epoch {newest} "
+                f"follows {epoch}); this run ends, and that one has the result."
+            )
         mark = Mark(slot, (*before.segments, (epoch, slot)))
         content = {
             "format": FORMAT,
