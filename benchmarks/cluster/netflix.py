@@ -52,22 +52,23 @@ def measure() -> dict[str, Any]:
     plan = gv.Plan(N_ITEMS, RANK, gv.ring(N_AGENTS), gv.Exact(by_rank=False, max_sums=N_SUMS))
     parts = [NetflixLike(number, N_AGENTS) for number in range(N_AGENTS)]
     bare = bare_passes(parts, plan.start(0))
+    processors = len(os.sched_getaffinity(0))
+    rows = [on_ray(plan, parts, each) for each in (1, -(-N_AGENTS // processors))]
+    return {"bare": bare, "rows": rows}
+
+
+def on_ray(plan: gv.Plan, parts: list[NetflixLike], agents_per_actor: int) -> dict[str, Any]:
     watch = Stopwatch(plan.timetable.n_slots)
+    engine = gv.RayEngine(agents_per_actor=agents_per_actor)
     began = time.perf_counter()
     with memory_watch() as memory:
-        run = gv.run(plan, parts, engine=gv.RayEngine(), observers=[watch])
+        run = gv.run(plan, parts, engine=engine, observers=[watch])
     wall, cpu = watch.seconds()
-    # From the first sum on: as many evaluations as products with the Hessian.
-    per_sum, per_pass = wall / N_SUMS, (bare["evaluate"] + bare["hessian"]) / 2
     return {
-        "n_ratings": bare["n_ratings"],
         "sums": int(run.states[0]["updates"][0]),
         "costs": _ends(run),
-        "wall per sum": per_sum,
-        "cpu per sum": cpu / N_SUMS,
-        "bare evaluate": bare["evaluate"],
-        "bare hessian": bare["hessian"],
-        "ratio": per_sum / per_pass,
+        "wall": wall / N_SUMS,
+        "cpu": cpu / N_SUMS,
         "all in all": time.perf_counter() - began,
         "actors": watch.actors,
         "peak of all": memory["gigabytes"],
@@ -127,16 +128,21 @@ def _passes(share: tuple[list[NetflixLike], np.ndarray, int]) -> dict[str, float
 
 
 def show(found: dict[str, Any]) -> None:
+    bare = found["bare"]
+    # From the first sum on there are as many evaluations as products with the Hessian.
+    a_pass = (bare["evaluate"] + bare["hessian"]) / 2
     print(
-        f"{found['n_ratings'] / 1e6:.1f} M ratings, {N_ITEMS} items, rank {RANK}, {N_AGENTS} agents"
-        f"\n{found['sums']} sums, cost {found['costs'][0]:.6g} to {found['costs'][1]:.6g}, "
-        f"{found['all in all']:.0f} s with drawing the ratings"
-        f"\na sum: {found['wall per sum']:.2f} s wall, {found['cpu per sum']:.2f} s CPU of all "
-        f"processes"
-        f"\nbare kernel: {found['bare evaluate']:.2f} s wall an evaluation, "
-        f"{found['bare hessian']:.2f} s a product with the Hessian"
-        f"\na sum against the bare kernel: {found['ratio']:.2f}"
-        f"\nmemory of an actor at the last sum: {max(found['actors']):.2f} GB"
-        f"\nmemory at the most: {found['peak of all']:.1f} GB in all, "
-        f"{found['peak of driver']:.2f} GB the driver"
+        f"{bare['n_ratings'] / 1e6:.1f} M ratings, {N_ITEMS} items, rank {RANK}, {N_AGENTS} agents"
+        f"\nbare kernel: {bare['evaluate']:.2f} s wall an evaluation, {bare['hessian']:.2f} s a "
+        f"product with the Hessian; {a_pass:.2f} s a pass"
     )
+    for row in found["rows"]:
+        print(
+            f"\n{len(row['actors'])} actors: {row['sums']} sums, cost {row['costs'][0]:.6g} to "
+            f"{row['costs'][1]:.6g}, {row['all in all']:.0f} s with drawing the ratings"
+            f"\na sum: {row['wall']:.2f} s wall, {row['cpu']:.2f} s CPU of all processes; against "
+            f"the bare kernel {row['wall'] / a_pass:.2f}"
+            f"\nmemory: an actor {min(row['actors']):.2f} to {max(row['actors']):.2f} GB at the last"
+            f" sum; at the most {row['peak of all']:.1f} GB in all, {row['peak of driver']:.2f} GB"
+            f" the driver"
+        )
