@@ -143,6 +143,6 @@ def show(found: dict[str, Any]) -> None:
             f"\na sum: {row['wall']:.2f} s wall, {row['cpu']:.2f} s CPU of all processes; against "
             f"the bare kernel {row['wall'] / a_pass:.2f}"
             f"\nmemory: an actor {min(row['actors']):.2f} to {max(row['actors']):.2f} GB at the"
-            f" last sum; at the most {row['peak of all']:.1f} GB in all, {row['peak of driver']:.2f} GB"
-            f" the driver"
+            f" last sum; at the most {row['peak of all']:.1f} GB in all,"
+            f" {row['peak of driver']:.2f} GB the driver"
         )
