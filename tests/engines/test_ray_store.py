@@ -70,13 +70,12 @@ class TestInACluster:
     def test_nobody_is_waited_for_without_end(self) -> None:
         import ray
 
-        @ray.remote(num_cpus=0)
         def endless() -> None:
             import threading
 
             threading.Event().wait()
 
-        reference = endless.remote()
+        reference = ray.remote(endless).options(num_cpus=0).remote()
         with pytest.raises(DataError, match=r"did not hand over .* within 1 s; look whether the"):
             FromStore(reference, timeout=1.0)()
         ray.cancel(reference, force=True)
