@@ -1,7 +1,7 @@
 """The hosts of a run as its driver sees them: it calls them and waits, and never without an end."""
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from types import ModuleType
@@ -145,20 +145,15 @@ class Crew:
 
     def states(self, slot: int) -> list[State]:
         """Fetch what the agents have learned."""
-        found: dict[int, Mapping[str, Any]] = {}
-        for (berth, _), states in zip(
-            calls := self._call_all("states"), self.wait(slot, calls), strict=True
-        ):
-            found.update(zip(berth.agents, states, strict=True))
         return [
-            {name: np.array(array) for name, array in found[agent].items()}
-            for agent in sorted(found)
+            {name: np.array(array) for name, array in state.items()}
+            for theirs in self.wait(slot, self._call_all("states"))
+            for state in theirs
         ]
 
     def reports(self, slot: int, calls: Calls) -> list[StepReport]:
-        """Wait for the reports of a slot, in the order of agents."""
-        reports = [report for theirs in self.wait(slot, calls) for report in theirs]
-        return sorted(reports, key=lambda report: report.agent)
+        """Wait for the reports of a slot; hosts and their agents are in the order of numbers."""
+        return [report for theirs in self.wait(slot, calls) for report in theirs]
 
     def wait(self, slot: int, calls: Calls) -> list[Any]:
         """Wait for calls and return their results."""

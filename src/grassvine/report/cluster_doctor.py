@@ -6,7 +6,6 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,6 +14,7 @@ import numpy as np
 
 from grassvine.engines.ray_cluster import ray_cluster
 from grassvine.foundations.files import make_folder
+from grassvine.report.doctor import version_of
 
 PACKAGES = ("grassvine", "numpy", "scipy", "numba", "safetensors", "ray")
 PATIENCE = 60.0  # seconds
@@ -203,11 +203,4 @@ def _exchange(ray: ModuleType) -> float | None:
 
 
 def _versions() -> dict[str, str | None]:
-    return {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}}
-
-
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
+    return {"python": platform.python_version(), **{name: version_of(name) for name in PACKAGES}}

@@ -64,7 +64,7 @@ def diagnose() -> Diagnosis:
     return Diagnosis(
         python=platform.python_version(),
         system=platform.platform(),
-        versions={name: _version(name) for name in LIBRARIES},
+        versions={name: version_of(name) for name in LIBRARIES},
         blas=_blas(),
         processors=len(usable(0)) if usable else os.cpu_count() or 1,
         threads={name: os.environ.get(name) for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")},
@@ -82,7 +82,8 @@ def _extra(name: str, modules: tuple[str, ...]) -> Extra:
     return Extra(name, installed, None if installed else f"pip install 'grassvine[{name}]'")
 
 
-def _version(name: str) -> str | None:
+def version_of(name: str) -> str | None:
+    """Return the version of an installed package, None where it is not installed."""
     try:
         return version(name)
     except PackageNotFoundError:
