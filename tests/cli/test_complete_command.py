@@ -184,3 +184,17 @@ def test_an_interrupted_command_ends_with_its_code_and_leaves_nothing(
     done = grassvine("complete", ratings, "-o", ratings.with_name("model"))
     assert done.code == 130 and done.out == ""
     assert list(ratings.parent.iterdir()) == [ratings]
+
+
+def test_who_interrupts_a_run_that_is_kept_hears_how_to_go_on(
+    grassvine: Command, ratings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(request: CompletionRequest, data: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(CompletionRequest, "learn", interrupted)
+    kept = ratings.with_name("kept")
+    done = grassvine("complete", ratings, "--engine", "ray", "--checkpoints", kept)
+    assert done.code == 130
+    assert f"stopped; --resume goes on from what was kept in {kept}" in done.err
+    assert "--resume" not in grassvine("complete", ratings).err

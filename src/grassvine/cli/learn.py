@@ -36,8 +36,13 @@ def learn(
     with busy("reading"):
         data = request.read()
     say(data.assumed)
-    with busy("learning"):
-        outcome = request.learn(data)
+    try:
+        with busy("learning"):
+            outcome = request.learn(data)
+    except (KeyboardInterrupt, SystemExit):  # by the keyboard, or terminated
+        if request.checkpoints:
+            say([f"stopped; --resume goes on from what was kept in {request.checkpoints}"])
+        raise
     if out is not None:
         options = asdict(request)  # type: ignore[call-overload]
         made = {name: value for name, value in options.items() if name not in NOT_ON_A_CARD}

@@ -60,6 +60,11 @@ class Request(Protocol):
         """Where the data are."""
         ...
 
+    @property
+    def checkpoints(self) -> str | None:
+        """Where the run is kept on the way, if it is."""
+        ...
+
     def read(self) -> Any:
         """Read the data."""
         ...
