@@ -12,7 +12,8 @@ from pymanopt.optimizers import TrustRegions
 
 import grassvine as gv
 from grassvine.baselines import rtrmc, spectral_start, to_pymanopt
-from grassvine.data import hold_out_ratings, load_ratings
+from grassvine.data import hold_out_ratings
+from grassvine.datasets import load_ratings
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError
 
@@ -29,7 +30,9 @@ def measure() -> Iterator[dict[str, Any]]:
         return
     train, _ = hold_out_ratings(ratings, 0.2, seed=0)
     problem = gv.CompletionProblem(train.shifted(-float(train.values.mean())), unobserved=0.02)
-    yield _movielens("random", problem, gv.Plan(problem.n_items, RANK, gv.path(2)).start(0))
+    yield _movielens(
+        "random", problem, gv.Plan(problem.n_items, RANK, gv.networks.path(2)).start(0)
+    )
     yield _movielens("spectral", problem, spectral_start(problem.ratings, RANK))
 
 
@@ -51,7 +54,9 @@ def _movielens(name: str, problem: gv.CompletionProblem, start: Array) -> dict[s
 
 def _synthetic(seed: int) -> dict[str, Any]:
     """The noise-free table of the authors' code: outer iterations until RMSE ≤ 1e-11."""
-    ratings = gv.low_rank_ratings(500, 2000, RANK, oversampling=6.0, noise=0.0, seed=seed).ratings
+    ratings = gv.datasets.low_rank_ratings(
+        500, 2000, RANK, oversampling=6.0, noise=0.0, seed=seed
+    ).ratings
     problem, start = gv.CompletionProblem(ratings), spectral_start(ratings, RANK)
     result, took = timed(lambda: rtrmc(problem, start, gradient_tolerance=1e-12))
     costs = [step.cost for step in result.iterations] + [result.cost]

@@ -13,24 +13,32 @@ N_AGENTS, RANK = 6, 5
 
 
 def measure() -> Iterator[dict[str, Any]]:
-    completion = (gv.precon_stochastic(1e3, 1000), gv.precon_parallel(1e3, 400))
-    small = gv.low_rank_ratings(500, 12_000, RANK, oversampling=6.0, seed=1)
-    problems = [gv.CompletionProblem(part) for part in gv.split_users(small.ratings, N_AGENTS)]
-    for method in (*completion, gv.stochastic(1e3, 1000), gv.precon_stochastic(1e10, 1000)):
+    completion = (gv.gossip.precon_stochastic(1e3, 1000), gv.gossip.precon_parallel(1e3, 400))
+    small = gv.datasets.low_rank_ratings(500, 12_000, RANK, oversampling=6.0, seed=1)
+    problems = [
+        gv.CompletionProblem(part) for part in gv.datasets.split_users(small.ratings, N_AGENTS)
+    ]
+    for method in (
+        *completion,
+        gv.gossip.stochastic(1e3, 1000),
+        gv.gossip.precon_stochastic(1e10, 1000),
+    ):
         yield _one("case 4", problems, method, small.subspace)
-    tasks = gv.subspace_tasks(100, 1000, RANK, seed=1)
-    parts = [gv.MultitaskProblem(part) for part in gv.split_tasks(tasks.tasks, N_AGENTS)]
-    yield _one("case 6", parts, gv.precon_parallel(1e3, 400), tasks.subspace)
-    large = gv.low_rank_ratings(10_000, 100_000, RANK, oversampling=6.0, seed=1)
-    problems = [gv.CompletionProblem(part) for part in gv.split_users(large.ratings, N_AGENTS)]
-    for method in (*completion, gv.precon_stochastic(1e10, 1000)):
+    tasks = gv.datasets.subspace_tasks(100, 1000, RANK, seed=1)
+    parts = [gv.MultitaskProblem(part) for part in gv.datasets.split_tasks(tasks.tasks, N_AGENTS)]
+    yield _one("case 6", parts, gv.gossip.precon_parallel(1e3, 400), tasks.subspace)
+    large = gv.datasets.low_rank_ratings(10_000, 100_000, RANK, oversampling=6.0, seed=1)
+    problems = [
+        gv.CompletionProblem(part) for part in gv.datasets.split_users(large.ratings, N_AGENTS)
+    ]
+    for method in (*completion, gv.gossip.precon_stochastic(1e10, 1000)):
         yield _one("case 1", problems, method, large.subspace)
 
 
 def _one(
     case: str, problems: Sequence[LocalProblem], method: gv.Gossip, truth: Array
 ) -> dict[str, Any]:
-    plan = gv.Plan(problems[0].n_items, RANK, gv.path(N_AGENTS), method, seed=7)
+    plan = gv.Plan(problems[0].n_items, RANK, gv.networks.path(N_AGENTS), method, seed=7)
     result, took = timed(lambda: gv.run(plan, problems))
     return {
         "case": case,

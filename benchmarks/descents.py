@@ -13,11 +13,12 @@ from benchmarks.exact.rows import GRASSMANN, Row, text
 from benchmarks.exact.tasks import RIDGE, SETTINGS
 
 import grassvine as gv
+from grassvine.averaging.lbfgs import Pairs
 from grassvine.baselines import rtrmc
-from grassvine.data import load_tasks
+from grassvine.datasets import load_tasks
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.blas import one_blas_thread
-from grassvine.gossip.conjugate import (
+from grassvine.sums.conjugate_gradient import (
     LONGEST,
     ROUNDING,
     Descending,
@@ -28,9 +29,8 @@ from grassvine.gossip.conjugate import (
     descend_together,
     evaluate,
 )
-from grassvine.gossip.dividers import Kronecker
-from grassvine.gossip.lbfgs import Pairs
-from grassvine.gossip.sums import Standing, flat, shaped
+from grassvine.sums.preconditioners import Kronecker
+from grassvine.sums.program import Standing, flat, shaped
 
 STARTS = range(5)
 MOST_SUMS = 600
@@ -43,7 +43,9 @@ def measure() -> Iterator[Row]:
     for name, rank in SETTINGS:
         problem = gv.MultitaskProblem(load_tasks(name), ridge=RIDGE)
         for title, descend in (("CG", descend_together), ("L-BFGS", _quasi_newton)):
-            starts = [gv.Plan(problem.n_items, rank, gv.path(2), seed=k).start(0) for k in STARTS]
+            starts = [
+                gv.Plan(problem.n_items, rank, gv.networks.path(2), seed=k).start(0) for k in STARTS
+            ]
             found = np.array([_until_close(problem, start, descend) for start in starts])
             middle = np.median(found, axis=0)
             yield {

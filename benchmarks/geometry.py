@@ -21,7 +21,7 @@ def measure(repeats: int = 50) -> list[dict[str, Any]]:
 
 
 def _rows(n_items: int, rank: int, repeats: int) -> Iterator[dict[str, Any]]:
-    ours, theirs = gv.Grassmann(), pymanopt.manifolds.Grassmann(n_items, rank)
+    ours, theirs = gv.geometry.Grassmann(), pymanopt.manifolds.Grassmann(n_items, rank)
     rng = np.random.default_rng(0)
     point, other = (ours.random_point(n_items, rank, rng) for _ in range(2))
     tangent = ours.log(point, other)

@@ -53,7 +53,7 @@ def measure(repeats: int = 100) -> dict[str, Any]:
 
 
 def _rows(ratings: gv.Ratings, rank: int, repeats: int) -> list[dict[str, Any]]:
-    basis = gv.Grassmann().random_point(N_ITEMS, rank, np.random.default_rng(1))
+    basis = gv.geometry.Grassmann().random_point(N_ITEMS, rank, np.random.default_rng(1))
     square = np.random.default_rng(0).standard_normal((1000, 1000))
     one, two = (gv.CompletionProblem(ratings, threads=threads) for threads in (1, 2))
     actions: dict[str, Callable[[], Any]] = {

@@ -50,34 +50,36 @@ class TimedProblem(gv.CompletionProblem):
 
 
 @dataclass(frozen=True)
-class TimedGrassmann(gv.Grassmann):
+class TimedGrassmann(gv.geometry.Grassmann):
     clock: Clock = field(default_factory=Clock)
 
     def as_point(self, *arguments: Any, **options: Any) -> Array:
-        return self.clock.time(lambda: gv.Grassmann.as_point(self, *arguments, **options))
+        return self.clock.time(lambda: gv.geometry.Grassmann.as_point(self, *arguments, **options))
 
     def project(self, point: Array, vector: Array) -> Array:
-        return self.clock.time(lambda: gv.Grassmann.project(self, point, vector))
+        return self.clock.time(lambda: gv.geometry.Grassmann.project(self, point, vector))
 
     def exp(self, point: Array, tangent: Array) -> Array:
-        return self.clock.time(lambda: gv.Grassmann.exp(self, point, tangent))
+        return self.clock.time(lambda: gv.geometry.Grassmann.exp(self, point, tangent))
 
     def log(self, point: Array, other: Array) -> Array:
-        return self.clock.time(lambda: gv.Grassmann.log(self, point, other))
+        return self.clock.time(lambda: gv.geometry.Grassmann.log(self, point, other))
 
     def mean(self, points: Sequence[Array]) -> Array:
-        return self.clock.time(lambda: gv.Grassmann.mean(self, points))
+        return self.clock.time(lambda: gv.geometry.Grassmann.mean(self, points))
 
 
 def measure(repeats: int = 3) -> dict[str, Any]:
-    data = gv.low_rank_ratings(500, 12_000, 5, oversampling=6.0, seed=1)
-    parts = gv.split_users(data.ratings, 6)
+    data = gv.datasets.low_rank_ratings(500, 12_000, 5, oversampling=6.0, seed=1)
+    parts = gv.datasets.split_users(data.ratings, 6)
     TimedProblem(parts[0]).evaluate(data.subspace)  # compile before the clock runs
     results = []
     for _ in range(repeats):
         tasks, space = Clock(), Clock()
         problems = [TimedProblem(part, clock=tasks) for part in parts]
-        plan = gv.Plan(500, 5, gv.path(6), gv.Gossip(), geometry=TimedGrassmann(space), seed=7)
+        plan = gv.Plan(
+            500, 5, gv.networks.path(6), gv.Gossip(), geometry=TimedGrassmann(space), seed=7
+        )
         _, took = timed(lambda: gv.run(plan, problems))  # noqa: B023
         total = took.cpu - (tasks.readings + space.readings) * Clock.cost()
         results.append(

@@ -21,12 +21,12 @@ from benchmarks.timing import timed
 
 import grassvine as gv
 from grassvine.baselines import rtrmc, spectral_start
-from grassvine.data.synthetic import LowRankRatings
+from grassvine.datasets.synthetic import LowRankRatings
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.files import write_whole
-from grassvine.gossip.sums import Ending, Part, Program, alone
 from grassvine.report.chart import Curve, Level, Panel
 from grassvine.report.figure import draw
+from grassvine.sums.program import Ending, Part, Program, alone
 
 SIZE, RANK = 1000, 5
 WHOLE = SIZE * RANK + RANK**2 + 2
@@ -50,7 +50,7 @@ def _cell(method: str, condition: float, oversampling: float, trials: int) -> di
     needed = 1e-3 if condition <= 10.0 else 1e-3 / condition
     errors, sums, seconds, surprises = [], [], [], 0
     for seed in range(trials):
-        data = gv.low_rank_ratings(
+        data = gv.datasets.low_rank_ratings(
             SIZE,
             SIZE,
             RANK,
@@ -83,7 +83,7 @@ def _cell(method: str, condition: float, oversampling: float, trials: int) -> di
 
 
 def _exact(problem: gv.CompletionProblem, seed: int) -> tuple[Array, float, bool]:
-    start = gv.Plan(SIZE, RANK, gv.path(2), seed=seed).start(0)
+    start = gv.Plan(SIZE, RANK, gv.networks.path(2), seed=seed).start(0)
     sizes: list[int] = []
     ending = alone(_counted(gv.Exact().program(problem, start, seed), sizes))
     return ending.standing.basis, sum(sizes) / WHOLE, "is recovered" in ending.reason

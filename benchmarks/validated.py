@@ -13,12 +13,13 @@ import numpy as np
 from benchmarks.timing import timed
 
 import grassvine as gv
-from grassvine.data import hold_out_ratings, load_ratings
+from grassvine.data import hold_out_ratings
+from grassvine.datasets import load_ratings
 from grassvine.foundations.arrays import Array
-from grassvine.gossip import Validated
-from grassvine.gossip.observers import AllFinished
-from grassvine.gossip.sums import alone
 from grassvine.paper.scores import squared_errors
+from grassvine.protocol.observers import AllFinished
+from grassvine.sums import Validated
+from grassvine.sums.program import alone
 
 RANK, N_AGENTS = 10, 5
 METHODS = {
@@ -44,15 +45,15 @@ def measure(dataset: str, splits: int) -> Iterator[str]:
         centre = float(train.values.mean())
         for rank, unobserved in FIXED:
             problem = gv.CompletionProblem(train.shifted(-centre), unobserved=unobserved)
-            start = gv.Plan(train.n_items, rank, gv.path(2)).start(0)
+            start = gv.Plan(train.n_items, rank, gv.networks.path(2)).start(0)
             basis = alone(gv.Exact(tolerance=1e-4).program(problem, start, 0)).standing.basis
             error = _rmse(basis, unobserved, centre, train, test)
             yield f"{dataset}, split {split}, exact at rank {rank}, λ = {unobserved}: {error:.4f}"
 
 
 def _learned(method: Validated, train: gv.Ratings) -> tuple[Any, str]:
-    plan = gv.Plan(train.n_items, RANK, gv.ring(N_AGENTS), method)
-    parts = gv.split_users(train, N_AGENTS)
+    plan = gv.Plan(train.n_items, RANK, gv.networks.ring(N_AGENTS), method)
+    parts = gv.datasets.split_users(train, N_AGENTS)
     makers = [partial(plan.agent, i, gv.CompletionProblem(part)) for i, part in enumerate(parts)]
     outcome = gv.LocalEngine().run(makers, plan.timetable, AllFinished(N_AGENTS))
     return outcome.states[0], outcome.stopped_because

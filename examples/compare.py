@@ -15,7 +15,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
-from grassvine.estimators import DLMaFitCompleter, GossipCompleter, RTRMCCompleter
+from grassvine.estimators import DLMaFitCompleter, MatrixCompleter, RTRMCCompleter
 
 rng = np.random.default_rng(0)
 level, mild = rng.normal(0, 0.5, 50), rng.normal(0, 0.4, 300)
@@ -59,9 +59,9 @@ class Cmfrec(RegressorMixin, BaseEstimator):
 options = {"agents": 6, "on_unknown": "fallback", "random_state": 0}
 methods = {
     "item means": ItemMeans(),
-    "exact": GossipCompleter(rank=3, **options),
-    "exact-subspace": GossipCompleter(rank=5, method="exact-subspace", **options),
-    "gossip": GossipCompleter(rank=5, method="gossip", updates=150, **options),
+    "exact": MatrixCompleter(rank=3, **options),
+    "exact-subspace": MatrixCompleter(rank=5, method="exact-subspace", **options),
+    "gossip": MatrixCompleter(rank=5, method="gossip", updates=150, **options),
     "D-LMaFit": DLMaFitCompleter(rank=5, iterations=100, **options),
     "RTRMC, one owner": RTRMCCompleter(rank=5, on_unknown="fallback", random_state=0),
 }

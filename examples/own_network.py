@@ -13,15 +13,15 @@ import networkx as nx
 import pandas as pd
 
 import grassvine as gv
-from grassvine.network.mixing import spectral_gap
+from grassvine.networks.mixing import spectral_gap
 from grassvine.report.displays import NetworkDisplay
 
 one_town = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
 other_town = [(4, 5), (4, 6), (4, 7), (5, 6), (5, 7), (6, 7)]
-towns = gv.from_edges([*one_town, (3, 4), *other_town])
+towns = gv.networks.from_edges([*one_town, (3, 4), *other_town])
 graph = nx.Graph(towns.edges)
 graph.add_edges_from([(0, 7), (1, 6)])  # two more lines between the towns
-more_lines = gv.from_networkx(graph)
+more_lines = gv.networks.from_networkx(graph)
 
 # %%
 # The picture tells size, diameter and spectral gap. The gap is the share of a disagreement that one
@@ -35,9 +35,14 @@ print(display.ax_.get_title())
 # The same ratings, divided among eight offices, on four networks. ``Exact`` adds up along a tree
 # and knows when it is done. ``Gossip`` lets one pair of neighbours meet at a slot; ρ is how much
 # weight agreement has.
-data = gv.low_rank_ratings(n_items=40, n_users=800, rank=2, oversampling=6.0)
-problems = [gv.CompletionProblem(part) for part in gv.split_users(data.ratings, 8)]
-networks = {"path": gv.path(8), "two towns": towns, "more lines": more_lines, "all": gv.complete(8)}
+data = gv.datasets.low_rank_ratings(n_items=40, n_users=800, rank=2, oversampling=6.0)
+problems = [gv.CompletionProblem(part) for part in gv.datasets.split_users(data.ratings, 8)]
+networks = {
+    "path": gv.networks.path(8),
+    "two towns": towns,
+    "more lines": more_lines,
+    "all": gv.networks.complete(8),
+}
 methods = {
     "exact": gv.Exact(),
     "gossip, ρ=100": gv.Gossip(rho=100.0, n_slots=600),

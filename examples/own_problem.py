@@ -45,7 +45,7 @@ def robust_cost(rows, soft=0.3):
 # %%
 # Is it right? The check compares cost and gradient, and says what is wrong if they do not fit.
 problems = [robust_cost(rows) for rows in stations]
-gv.check_problem(problems[0], n_signals)
+gv.checks.check_problem(problems[0], n_signals)
 print("the check of the robust cost passes")
 
 
@@ -55,20 +55,20 @@ def forgot_the_sign(basis):
 
 
 try:
-    gv.check_problem(gv.CustomProblem(n_sensors, forgot_the_sign), n_signals)
+    gv.checks.check_problem(gv.CustomProblem(n_sensors, forgot_the_sign), n_signals)
 except CheckFailed as failure:
     print(f"the check of a wrong one fails: {failure}")
 
 # %%
 # Principal components of all rows, and the robust cost by gossip between neighbours on a ring.
 plain = gv.run(
-    gv.Plan(n_sensors, n_signals, gv.ring(5), gv.Exact()),
+    gv.Plan(n_sensors, n_signals, gv.networks.ring(5), gv.Exact()),
     [gv.PCAProblem(rows) for rows in stations],
 )
 robust = gv.run(
-    gv.Plan(n_sensors, n_signals, gv.ring(5), gv.Gossip(rho=1e3, n_slots=1000)), problems
+    gv.Plan(n_sensors, n_signals, gv.networks.ring(5), gv.Gossip(rho=1e3, n_slots=1000)), problems
 )
 for name, result in (("principal components", plain), ("robust cost", robust)):
-    away = np.degrees(gv.Grassmann().distance(result.mean, truth))
+    away = np.degrees(gv.geometry.Grassmann().distance(result.mean, truth))
     print(f"{name}: {away:.1f} degrees from the true signals")
 print(f"neighbours end {robust.agreement_degrees:.1f} degrees apart")

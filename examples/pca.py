@@ -2,8 +2,8 @@
 Principal components of images in six places
 ============================================
 
-The images (scikit-learn's handwritten digits) lie in six places. ``GossipPCA`` finds the principal
-components of all of them; no image leaves its place.
+The images (scikit-learn's handwritten digits) lie in six places. ``DecentralizedPCA`` finds the
+principal components of all of them; no image leaves its place.
 """
 
 # %%
@@ -17,7 +17,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 
-from grassvine.estimators import GossipPCA
+from grassvine.estimators import DecentralizedPCA
 
 images, digits = load_digits(return_X_y=True)
 order = np.argsort(digits, kind="stable")
@@ -26,7 +26,7 @@ print(f"{len(images)} images of {images.shape[1]} pixels, {images.nbytes / 1e6:.
 
 # %%
 # The same components as scikit-learn's PCA, which must see all images in one place.
-ours = GossipPCA(4, agents=6, network="ring", random_state=0).fit(images)
+ours = DecentralizedPCA(4, agents=6, network="ring", random_state=0).fit(images)
 theirs = PCA(4).fit(images)
 apart = np.abs(ours.components_ - theirs.components_).max()
 print(f"largest difference of an entry of the components: {apart:.0e}")
@@ -41,7 +41,7 @@ def degrees(components):
 
 
 alone = [degrees(PCA(4).fit(part).components_) for part in np.array_split(images, 6)]
-gossip = GossipPCA(4, agents=6, method="gossip", updates=200, random_state=0).fit(images)
+gossip = DecentralizedPCA(4, agents=6, method="gossip", updates=200, random_state=0).fit(images)
 print(f"each place for itself: {min(alone):.0f} to {max(alone):.0f} degrees away")
 print(f"gossip: {degrees(gossip.components_):.0f} degrees away, {gossip.bytes_ / 1e6:.1f} MB sent")
 print(f"exact:  {degrees(ours.components_):.0e} degrees away, {ours.bytes_ / 1e6:.1f} MB sent")
@@ -50,7 +50,7 @@ print(f"exact:  {degrees(ours.components_):.0e} degrees away, {ours.bytes_ / 1e6
 # It is a transformer like any other: it goes into pipelines, searches and ``set_output``.
 train, test, known, asked = train_test_split(images / 16, digits, random_state=0)
 classifier = make_pipeline(
-    GossipPCA(16, agents=6, random_state=0), LogisticRegression(max_iter=500)
+    DecentralizedPCA(16, agents=6, random_state=0), LogisticRegression(max_iter=500)
 )
 print(
     f"digits told apart from 16 components: {classifier.fit(train, known).score(test, asked):.3f}"

@@ -12,7 +12,7 @@ ratings to recommend well. They learn together what the films are like; the tabl
 import numpy as np
 import pandas as pd
 
-from grassvine.estimators import GossipCompleter
+from grassvine.estimators import MatrixCompleter
 
 rng = np.random.default_rng(0)
 films = [f"{genre} {number}" for genre in ("comedy", "crime", "romance") for number in range(1, 13)]
@@ -35,14 +35,14 @@ print(train.head(3).to_string(index=False))
 
 # %%
 # One line learns; the shops are the agents. The rank says how many numbers describe a film.
-together = GossipCompleter(rank=3, agents="shop", random_state=0).fit(train)
+together = MatrixCompleter(rank=3, agents="shop", random_state=0).fit(train)
 print(f"{together.n_agents_} shops, {together.n_users_} people, {together.n_ratings_} ratings")
 print(f"all shops together: {together.errors(test)['rmse']:.2f} (RMSE in stars)")
 
 means = test["item"].map(train.groupby("item")["rating"].mean())
 print(f"mean of each film:  {np.sqrt(np.mean((test['rating'] - means) ** 2)):.2f}")
 for shop, own in train.groupby("shop"):
-    alone = GossipCompleter(rank=3, random_state=0).fit(own)
+    alone = MatrixCompleter(rank=3, random_state=0).fit(own)
     found = alone.errors(test[test["shop"] == shop])["rmse"]
     print(f"{shop:>5} for itself:   {found:.2f}")
 
@@ -62,6 +62,6 @@ print(mia.recommend(["Mia"], k=3).to_pandas().to_string(index=False))
 # A model is a folder with no code in it. Films and people are described in different files: the
 # first may travel, the second should stay.
 together.save("films.model", overwrite=True)
-again = GossipCompleter.load("films.model")
+again = MatrixCompleter.load("films.model")
 same = again.recommend(["person 1"], k=3)["item"].to_list()
 print("the same films from the saved model:", ", ".join(same))

@@ -15,7 +15,7 @@ import pandas as pd
 from sklearn.linear_model import RidgeCV
 from sklearn.metrics import r2_score
 
-from grassvine.estimators import GossipMultitaskRegressor
+from grassvine.estimators import MultitaskRegressor
 
 rng = np.random.default_rng(0)
 facts = ["age", "reading", "maths", "sleep", "books", "travel", "absence", "siblings"]
@@ -34,7 +34,7 @@ test = (pupil >= 12) & (school < 23)
 
 # %%
 # Every school is an agent; neighbours on a ring talk. Each school has an intercept of its own.
-model = GossipMultitaskRegressor(rank=2, agents="tasks", network="ring", random_state=0)
+model = MultitaskRegressor(rank=2, agents="tasks", network="ring", random_state=0)
 model.fit(X[train], y[train], tasks=of_school[train])
 print(f"{len(model.tasks_)} schools with 12 pupils each, {len(facts)} facts, rank {model.rank_}")
 

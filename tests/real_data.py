@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import grassvine as gv
-from grassvine.data import read_movielens, read_parkinsons, read_school
+from grassvine.datasets import read_movielens, read_parkinsons, read_school
 
 FOLDER = Path(os.environ.get("GRASSVINE_DATA", Path(__file__).parents[2] / "shared" / "data"))
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import grassvine as gv
 from grassvine.engines import Engine
-from grassvine.gossip import StepReport
+from grassvine.protocol import StepReport
 
 SIZES = {0.04: 500, 0.4: 5_000, 3.2: 40_000}  # megabytes of a basis of rank 10, and its items
 N_SLOTS, RANK = 200, 10
@@ -37,11 +37,11 @@ class Clock:
 
 def measure() -> list[dict[str, float]]:
     rows = []
-    with gv.ray_cluster():
+    with gv.engines.ray_cluster():
         for size, n_items in SIZES.items():
             ratings = gv.Ratings.from_arrays([0], [0], [1.0], n_items=n_items)
             problems = [gv.CompletionProblem(ratings, unobserved=0.1)] * 2
-            plan = gv.Plan(n_items, RANK, gv.path(2), gv.Gossip(n_slots=N_SLOTS))
+            plan = gv.Plan(n_items, RANK, gv.networks.path(2), gv.Gossip(n_slots=N_SLOTS))
 
             def slot(
                 engine: Engine, watches: bool, plan: Any = plan, parts: Any = problems

@@ -21,7 +21,7 @@ from benchmarks.cluster.processes import (
 
 import grassvine as gv
 from grassvine.foundations.blas import one_blas_thread
-from grassvine.gossip import StepReport
+from grassvine.protocol import StepReport
 
 RANK, N_AGENTS, N_SUMS = 10, 8, 20
 
@@ -49,7 +49,9 @@ class Stopwatch:
 
 
 def measure() -> dict[str, Any]:
-    plan = gv.Plan(N_ITEMS, RANK, gv.ring(N_AGENTS), gv.Exact(by_rank=False, max_sums=N_SUMS))
+    plan = gv.Plan(
+        N_ITEMS, RANK, gv.networks.ring(N_AGENTS), gv.Exact(by_rank=False, max_sums=N_SUMS)
+    )
     parts = [NetflixLike(number, N_AGENTS) for number in range(N_AGENTS)]
     bare = bare_passes(parts, plan.start(0))
     processors = len(os.sched_getaffinity(0))

@@ -23,8 +23,8 @@ import grassvine as gv
 from grassvine.engines.base import AgentMaker, Outcome, make_agents
 from grassvine.engines.slots import run_slots
 from grassvine.foundations.blas import one_blas_thread
-from grassvine.gossip import Agent, Message, Observer, StepReport, decode, encode
-from grassvine.network import Timetable
+from grassvine.networks import Timetable
+from grassvine.protocol import Agent, Message, Observer, StepReport, decode, encode
 
 N_USERS = 96_000
 NUMBERS = (1, 2, 4, 8, 16, 32, 64)
@@ -32,14 +32,14 @@ N_SUMS = 20
 
 
 def plan(n_agents: int) -> gv.Plan:
-    network = gv.exponential(n_agents) if n_agents > 1 else gv.path(1)
+    network = gv.networks.exponential(n_agents) if n_agents > 1 else gv.networks.path(1)
     return gv.Plan(N_ITEMS, RANK, network, gv.Exact(by_rank=False, max_sums=N_SUMS))
 
 
 def measure() -> dict[str, Any]:
     whole = pass_seconds()
     agent = agent_seconds()
-    with gv.ray_cluster():
+    with gv.engines.ray_cluster():
         rows = [{"agents": number, **on_ray(number)} for number in NUMBERS]
     return {**whole, "agent": agent, "rows": rows}
 

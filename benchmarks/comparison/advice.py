@@ -9,12 +9,13 @@ from benchmarks.comparison.watch import Trace, in_megabytes, trace
 from sklearn.datasets import load_digits
 
 import grassvine as gv
+from grassvine.averaging import REXTRA, DeEPCA, Tracked
 from grassvine.baselines import rtrmc, spectral_start
-from grassvine.gossip import REXTRA, DeEPCA, Method, Tracked
+from grassvine.protocol import Method
 from grassvine.report.page import Table
 
 N_AGENTS, GOAL = 6, 1e-8
-RING = gv.ring(N_AGENTS)
+RING = gv.networks.ring(N_AGENTS)
 SLOTS = 1500
 
 
@@ -28,15 +29,19 @@ def conditions() -> Table:
         "tree sums": gv.Exact(),
         "tracked L-BFGS": Tracked(),
         "REXTRA, default step": REXTRA(SLOTS),
-        "Precon Parallel Gossip": gv.precon_parallel(1e3, SLOTS),
+        "Precon Parallel Gossip": gv.gossip.precon_parallel(1e3, SLOTS),
     }
     rows = []
     for condition in (2.0, 20.0, 200.0):
-        table = gv.low_rank_ratings(100, 1500, 3, oversampling=6.0, condition=condition, seed=1)
+        table = gv.datasets.low_rank_ratings(
+            100, 1500, 3, oversampling=6.0, condition=condition, seed=1
+        )
         pooled = gv.CompletionProblem(table.ratings)
         start = spectral_start(table.ratings, 3, seed=1)
         target = rtrmc(pooled, start, gradient_tolerance=1e-14).basis
-        problems = [gv.CompletionProblem(part) for part in gv.split_users(table.ratings, N_AGENTS)]
+        problems = [
+            gv.CompletionProblem(part) for part in gv.datasets.split_users(table.ratings, N_AGENTS)
+        ]
         for name, method in methods.items():
             found = trace(gv.Plan(100, 3, RING, method, seed=3), problems, target)
             rows.append((f"{condition:g}", name, *_figures(found)))

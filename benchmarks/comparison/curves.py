@@ -13,9 +13,9 @@ import numpy as np
 from benchmarks.comparison.watch import THERE, Trace, in_megabytes, trace
 
 import grassvine as gv
+from grassvine.averaging import REXTRA, Tracked
 from grassvine.baselines import rtrmc, spectral_start
 from grassvine.foundations.files import write_whole
-from grassvine.gossip import REXTRA, Method, Tracked
 from grassvine.paper.variants import (
     Variant,
     d_lmafit,
@@ -24,6 +24,7 @@ from grassvine.paper.variants import (
     precon_stochastic_gossip,
     stochastic_gossip,
 )
+from grassvine.protocol import Method
 from grassvine.report.chart import Curve, Panel
 from grassvine.report.figure import draw
 from grassvine.report.page import Table
@@ -64,7 +65,10 @@ ENTRANTS = (
 REXTRAS = tuple(
     Entrant(f"REXTRA, αL = {step:g}", REXTRA(REXTRA_SLOTS, step), 2, 3) for step in REXTRA_STEPS
 )
-NETWORKS = {"path": gv.path(N_AGENTS), "exponential graph": gv.exponential(N_AGENTS)}
+NETWORKS = {
+    "path": gv.networks.path(N_AGENTS),
+    "exponential graph": gv.networks.exponential(N_AGENTS),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,10 +79,12 @@ class Result:
 
 
 def measure() -> Iterator[Result]:
-    ratings = gv.low_rank_ratings(N_ITEMS, N_USERS, RANK, oversampling=6.0, seed=DATA_SEED).ratings
+    ratings = gv.datasets.low_rank_ratings(
+        N_ITEMS, N_USERS, RANK, oversampling=6.0, seed=DATA_SEED
+    ).ratings
     start = spectral_start(ratings, RANK, seed=DATA_SEED)
     pooled = rtrmc(gv.CompletionProblem(ratings), start, gradient_tolerance=1e-14).basis
-    problems = [gv.CompletionProblem(part) for part in gv.split_users(ratings, N_AGENTS)]
+    problems = [gv.CompletionProblem(part) for part in gv.datasets.split_users(ratings, N_AGENTS)]
     for name, network in NETWORKS.items():
         for entrant in (*ENTRANTS, *REXTRAS):
             plan = gv.Plan(N_ITEMS, RANK, network, entrant.method, seed=START_SEED)

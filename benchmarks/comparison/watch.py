@@ -11,11 +11,11 @@ import grassvine as gv
 from grassvine.engines.base import AgentMaker, Outcome, make_agents
 from grassvine.engines.slots import run_slots
 from grassvine.foundations.arrays import Array
-from grassvine.gossip import Agent, Observer, StepReport
-from grassvine.network import Timetable
+from grassvine.networks import Timetable
 from grassvine.problems import LocalProblem
+from grassvine.protocol import Agent, Observer, StepReport
 
-SPACE = gv.Grassmann()
+SPACE = gv.geometry.Grassmann()
 THERE = 1e-10  # no need to go on
 
 

@@ -7,8 +7,8 @@ from benchmarks.exact.rows import Row, networks, worst_distance
 from benchmarks.timing import timed
 
 import grassvine as gv
+from grassvine.averaging import DeEPCA
 from grassvine.foundations.arrays import Array
-from grassvine.gossip import DeEPCA
 
 METHODS: dict[str, gv.Exact | DeEPCA] = {"tree sums": gv.Exact(), "DeEPCA": DeEPCA()}
 
@@ -22,7 +22,9 @@ def components(
     for rank in (5, 10):
         eigenspace = np.ascontiguousarray(directions[:, :rank])
         for n_agents in sizes:
-            problems = [gv.PCAProblem(part) for part in gv.split_samples(samples, n_agents)]
+            problems = [
+                gv.PCAProblem(part) for part in gv.datasets.split_samples(samples, n_agents)
+            ]
             for name, network in networks(n_agents).items():
                 for title in methods:
                     plan = gv.Plan(samples.shape[1], rank, network, METHODS[title], seed=3)

@@ -8,12 +8,13 @@ from benchmarks.exact.rows import Row, of_sums
 from benchmarks.timing import timed
 
 import grassvine as gv
-from grassvine.data import hold_out_ratings, load_ratings
-from grassvine.gossip import Offsets
-from grassvine.gossip.observers import AllFinished
-from grassvine.gossip.sums import alone
+from grassvine.data import hold_out_ratings
+from grassvine.datasets import load_ratings
 from grassvine.paper.scores import squared_errors
-from grassvine.problems.offset_ratings import OffsetRatings
+from grassvine.problems.biased_ratings import OffsetRatings
+from grassvine.protocol.observers import AllFinished
+from grassvine.sums import Offsets
+from grassvine.sums.program import alone
 
 UNOBSERVED = 0.02  # λ of our cost, .01 in the paper's
 TEST_SHARE = 0.2
@@ -31,15 +32,15 @@ def movielens(
     errors: list[float] = []
     for count in n_agents:
         if count == 1:
-            start = gv.Plan(train.n_items, rank, gv.path(2)).start(0)
+            start = gv.Plan(train.n_items, rank, gv.networks.path(2)).start(0)
             ending, took = timed(lambda start=start: alone(gv.Exact().program(pooled, start, 0)))  # type: ignore[misc]
             basis, sent = ending.standing.basis, {}
         else:
             problems = [
                 gv.CompletionProblem(part, unobserved=UNOBSERVED)
-                for part in gv.split_users(train, count)
+                for part in gv.datasets.split_users(train, count)
             ]
-            plan = gv.Plan(train.n_items, rank, gv.path(count), gv.Exact())
+            plan = gv.Plan(train.n_items, rank, gv.networks.path(count), gv.Exact())
             result, took = timed(lambda plan=plan, problems=problems: gv.run(plan, problems))  # type: ignore[misc]
             basis, sent = result.bases[0], of_sums(result)
         squares = squared_errors(pooled, basis, test, bounds)
@@ -69,8 +70,8 @@ def offsets(
     for seed in seeds:
         parts = hold_out_ratings(ratings, TEST_SHARE, seed=seed)
         bounds = (float(parts[0].values.min()), float(parts[0].values.max()))
-        train, test = (gv.split_users(part, n_agents) for part in parts)
-        plan = gv.Plan(ratings.n_items, rank, gv.path(n_agents), Offsets())
+        train, test = (gv.datasets.split_users(part, n_agents) for part in parts)
+        plan = gv.Plan(ratings.n_items, rank, gv.networks.path(n_agents), Offsets())
         makers = [
             partial(plan.agent, i, gv.CompletionProblem(part)) for i, part in enumerate(train)
         ]

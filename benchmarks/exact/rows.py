@@ -11,20 +11,20 @@ from grassvine.foundations.arrays import Array
 
 Row: TypeAlias = dict[str, Any]
 
-GRASSMANN = gv.Grassmann()
+GRASSMANN = gv.geometry.Grassmann()
 # Figures that are compared digit by digit.
 LONG = ("test_rmse", "cost")
 
 
-def networks(n_agents: int) -> dict[str, gv.Network]:
+def networks(n_agents: int) -> dict[str, gv.networks.Network]:
     """A network of every shape."""
     return {
-        "path": gv.path(n_agents),
-        "ring": gv.ring(n_agents),
-        "grid": gv.grid(n_agents),
-        "star": gv.star(n_agents),
-        "exponential": gv.exponential(n_agents),
-        "random": gv.erdos_renyi(n_agents, 0.3, seed=1),
+        "path": gv.networks.path(n_agents),
+        "ring": gv.networks.ring(n_agents),
+        "grid": gv.networks.grid(n_agents),
+        "star": gv.networks.star(n_agents),
+        "exponential": gv.networks.exponential(n_agents),
+        "random": gv.networks.erdos_renyi(n_agents, 0.3, seed=1),
     }
 
 

@@ -16,12 +16,14 @@ RHO = 1e3  # of Case 4 in the paper
 
 def case4() -> Iterator[Row]:
     """Distance from the batch subspace, and bytes."""
-    data = gv.low_rank_ratings(500, 12_000, RANK, oversampling=6.0, seed=1)
-    start = gv.Plan(500, RANK, gv.path(2)).start(0)
+    data = gv.datasets.low_rank_ratings(500, 12_000, RANK, oversampling=6.0, seed=1)
+    start = gv.Plan(500, RANK, gv.networks.path(2)).start(0)
     pooled = gv.CompletionProblem(data.ratings)
     batch = rtrmc(pooled, start, gradient_tolerance=1e-12).basis
     for n_agents in (6, 10, 20, 50):
-        problems = [gv.CompletionProblem(part) for part in gv.split_users(data.ratings, n_agents)]
+        problems = [
+            gv.CompletionProblem(part) for part in gv.datasets.split_users(data.ratings, n_agents)
+        ]
         sent: list[float] = []
         for name, network in networks(n_agents).items():
             for by_rank in (True, False):
@@ -43,7 +45,7 @@ def _gossip(problems: list[gv.CompletionProblem], batch: Array, exact: float) ->
     """The paper's 200(N−1) exchanges, and the share of their bytes that the exact method sent."""
     n_agents = len(problems)
     method = stochastic_gossip(RHO).method(n_agents)
-    result = gv.run(gv.Plan(500, RANK, gv.path(n_agents), method, seed=3), problems)
+    result = gv.run(gv.Plan(500, RANK, gv.networks.path(n_agents), method, seed=3), problems)
     return {
         "what": f"case 4, path of {n_agents}, the paper's {result.n_slots} exchanges",
         "from_batch": worst_distance(result, batch),
@@ -57,11 +59,11 @@ def _gossip(problems: list[gv.CompletionProblem], batch: Array, exact: float) ->
 def case3() -> Iterator[Row]:
     """Condition 500: train error and distance from the truth, on ten tables."""
     for seed in range(10):
-        data = gv.low_rank_ratings(
+        data = gv.datasets.low_rank_ratings(
             5_000, 50_000, RANK, oversampling=6.0, condition=500.0, seed=seed
         )
-        problems = [gv.CompletionProblem(part) for part in gv.split_users(data.ratings, 6)]
-        plan = gv.Plan(5_000, RANK, gv.path(6), gv.Exact(), seed=seed)
+        problems = [gv.CompletionProblem(part) for part in gv.datasets.split_users(data.ratings, 6)]
+        plan = gv.Plan(5_000, RANK, gv.networks.path(6), gv.Exact(), seed=seed)
         result, took = timed(lambda plan=plan, problems=problems: gv.run(plan, problems))  # type: ignore[misc]
         yield {
             "what": f"case 3, seed {seed}",

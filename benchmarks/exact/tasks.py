@@ -11,7 +11,7 @@ from benchmarks.timing import timed
 
 import grassvine as gv
 from grassvine.baselines import rtrmc
-from grassvine.data import load_tasks
+from grassvine.datasets import load_tasks
 
 RIDGE = 0.1
 SETTINGS = (("school", 3), ("parkinsons", 3), ("parkinsons", 5))
@@ -24,10 +24,10 @@ def tasks(
     for name, rank in settings:
         given = load_tasks(name)
         pooled = gv.MultitaskProblem(given, ridge=RIDGE)
-        parts = gv.split_tasks(given, given.n_tasks)
+        parts = gv.datasets.split_tasks(given, given.n_tasks)
         problems = [gv.MultitaskProblem(part, ridge=RIDGE) for part in parts]
         for seed in starts:
-            plan = gv.Plan(given.n_items, rank, gv.path(len(parts)), gv.Exact(), seed=seed)
+            plan = gv.Plan(given.n_items, rank, gv.networks.path(len(parts)), gv.Exact(), seed=seed)
             result, took = timed(lambda plan=plan, problems=problems: gv.run(plan, problems))  # type: ignore[misc]
             worst = max(pooled.evaluate(basis).cost for basis in result.bases)
             polished = rtrmc(pooled, result.bases[0], gradient_tolerance=0.0)

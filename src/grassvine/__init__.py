@@ -1,9 +1,9 @@
-"""Learn the common subspace of data that many places hold, without bringing the data together.
+"""Learn the common subspace of data held by many parties, without pooling the data.
 
 >>> import grassvine as gv
->>> data = gv.low_rank_ratings(60, 400, rank=3, oversampling=5.0)
->>> problems = [gv.CompletionProblem(part) for part in gv.split_users(data.ratings, 4)]
->>> plan = gv.Plan(n_items=60, rank=3, network=gv.ring(4), method=gv.Gossip(n_slots=400))
+>>> data = gv.datasets.low_rank_ratings(60, 400, rank=3, oversampling=5.0)
+>>> problems = [gv.CompletionProblem(part) for part in gv.datasets.split_users(data.ratings, 4)]
+>>> plan = gv.Plan(n_items=60, rank=3, network=gv.networks.ring(4))
 >>> result = gv.run(plan, problems)
 >>> bool(result.history.final()["mse"].max() < 1e-12)
 True
@@ -13,90 +13,124 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from grassvine.checks import (
-        check_agent,
-        check_engine,
-        check_geometry,
-        check_gradient,
-        check_hessian,
-        check_problem,
+    from grassvine import (
+        averaging,
+        baselines,
+        checks,
+        datasets,
+        engines,
+        geometry,
+        gossip,
+        models,
+        networks,
+        problems,
+        protocol,
+        report,
+        sums,
     )
-    from grassvine.data import (
-        RatingDataset,
-        Ratings,
-        Tasks,
-        low_rank_ratings,
-        split_samples,
-        split_tasks,
-        split_users,
-        subspace_tasks,
+    from grassvine.data import Ratings, Tasks
+    from grassvine.data.stored import RatingDataset
+    from grassvine.engines import LocalEngine, RayEngine, ThreadsEngine
+    from grassvine.estimators import DecentralizedPCA, MatrixCompleter, MultitaskRegressor
+    from grassvine.foundations.errors import (
+        AgentError,
+        BasisError,
+        CheckFailed,
+        CheckpointError,
+        ConvergenceWarning,
+        DataError,
+        GrassvineError,
+        InputError,
+        MessageError,
+        MissingExtra,
+        ModelError,
+        NetworkError,
+        OutputError,
+        PlanError,
     )
-    from grassvine.engines import (
-        LocalEngine,
-        Place,
-        RayEngine,
-        Run,
-        ThreadsEngine,
-        ray_cluster,
-        run,
-    )
-    from grassvine.geometry import Euclidean, Grassmann
-    from grassvine.gossip import (
-        EarlyStop,
-        Exact,
-        Gossip,
-        History,
-        Plan,
-        StepSize,
-        descend,
-        parallel,
-        precon_parallel,
-        precon_stochastic,
-        stochastic,
-    )
-    from grassvine.network import (
-        AllEdges,
-        Matchings,
-        Network,
-        OneEdge,
-        complete,
-        erdos_renyi,
-        exponential,
-        from_edges,
-        from_networkx,
-        grid,
-        path,
-        ring,
-        star,
-    )
-    from grassvine.problems import (
-        CompletionProblem,
-        CustomProblem,
-        MultitaskProblem,
-        PCAProblem,
-        completion_problems,
-    )
+    from grassvine.gossip import Gossip, StepSize
+    from grassvine.models import load, save
+    from grassvine.problems import CompletionProblem, CustomProblem, MultitaskProblem, PCAProblem
+    from grassvine.protocol import EarlyStop, History
+    from grassvine.runs import Plan, Run, run
+    from grassvine.sums import Exact
 
 __version__ = "0.1.0.dev0"
 
+# Each public name and the module that defines it, which is imported when the name is first used.
+_HOMES = {
+    "estimators": ("DecentralizedPCA", "MatrixCompleter", "MultitaskRegressor"),
+    "runs": ("Plan", "Run", "run"),
+    "sums": ("Exact",),
+    "gossip": ("Gossip", "StepSize"),
+    "protocol": ("EarlyStop", "History"),
+    "problems": ("CompletionProblem", "CustomProblem", "MultitaskProblem", "PCAProblem"),
+    "engines": ("LocalEngine", "RayEngine", "ThreadsEngine"),
+    "data": ("Ratings", "Tasks"),
+    "data.stored": ("RatingDataset",),
+    "models": ("load", "save"),
+    "foundations.errors": (
+        "AgentError",
+        "BasisError",
+        "CheckFailed",
+        "CheckpointError",
+        "ConvergenceWarning",
+        "DataError",
+        "GrassvineError",
+        "InputError",
+        "MessageError",
+        "MissingExtra",
+        "ModelError",
+        "NetworkError",
+        "OutputError",
+        "PlanError",
+    ),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_MODULES = (
+    "averaging",
+    "baselines",
+    "checks",
+    "datasets",
+    "engines",
+    "geometry",
+    "gossip",
+    "models",
+    "networks",
+    "problems",
+    "protocol",
+    "report",
+    "sums",
+)
+
 __all__ = [
-    "AllEdges",
+    "AgentError",
+    "BasisError",
+    "CheckFailed",
+    "CheckpointError",
     "CompletionProblem",
+    "ConvergenceWarning",
     "CustomProblem",
+    "DataError",
+    "DecentralizedPCA",
     "EarlyStop",
-    "Euclidean",
     "Exact",
     "Gossip",
-    "Grassmann",
+    "GrassvineError",
     "History",
+    "InputError",
     "LocalEngine",
-    "Matchings",
+    "MatrixCompleter",
+    "MessageError",
+    "MissingExtra",
+    "ModelError",
     "MultitaskProblem",
-    "Network",
-    "OneEdge",
+    "MultitaskRegressor",
+    "NetworkError",
+    "OutputError",
     "PCAProblem",
-    "Place",
     "Plan",
+    "PlanError",
     "RatingDataset",
     "Ratings",
     "RayEngine",
@@ -104,65 +138,34 @@ __all__ = [
     "StepSize",
     "Tasks",
     "ThreadsEngine",
-    "check_agent",
-    "check_engine",
-    "check_geometry",
-    "check_gradient",
-    "check_hessian",
-    "check_problem",
-    "complete",
-    "completion_problems",
-    "descend",
-    "erdos_renyi",
-    "exponential",
-    "from_edges",
-    "from_networkx",
-    "grid",
-    "low_rank_ratings",
-    "parallel",
-    "path",
-    "precon_parallel",
-    "precon_stochastic",
-    "ray_cluster",
-    "ring",
-    "run",
-    "split_samples",
-    "split_tasks",
-    "split_users",
-    "star",
-    "stochastic",
-    "subspace_tasks",
-]
-
-# From the lowest up: a name of a low room is found without the rooms above it.
-_ROOMS = (
-    "foundations",
-    "data",
-    "network",
-    "geometry",
-    "problems",
-    "gossip",
-    "models",
-    "engines",
+    "averaging",
     "baselines",
     "checks",
-    "estimators",
+    "datasets",
+    "engines",
+    "geometry",
+    "gossip",
+    "load",
+    "models",
+    "networks",
+    "problems",
+    "protocol",
     "report",
-)
+    "run",
+    "save",
+    "sums",
+]
 
 
 def __getattr__(name: str) -> Any:
-    """Import a room when something of it is first asked for: the command line begins at once."""
-    if name in _ROOMS:
+    if name in _MODULES:
         return import_module(f"grassvine.{name}")
-    if name in __all__:
-        for room in _ROOMS:
-            home = import_module(f"grassvine.{room}")
-            if name in getattr(home, "__all__", ()):
-                globals()[name] = getattr(home, name)
-                return globals()[name]
+    if name in _HOME_OF:
+        value = getattr(import_module(f"grassvine.{_HOME_OF[name]}"), name)
+        globals()[name] = value
+        return value
     raise AttributeError(f"module 'grassvine' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_ROOMS})
+    return sorted({*globals(), *__all__})

@@ -34,7 +34,7 @@ def test_the_end_is_stationary() -> None:
 
 
 def test_tasks_that_share_a_subspace_are_learned_from_few_samples() -> None:
-    data = gv.subspace_tasks(20, 100, 2, samples=(10, 15), noise=0.01, seed=3)
+    data = gv.datasets.subspace_tasks(20, 100, 2, samples=(10, 15), noise=0.01, seed=3)
     shared = alt_min(data.tasks, tolerance=1e-6).weights
     alone = [
         np.linalg.lstsq(x, y, rcond=None)[0]

@@ -13,15 +13,15 @@ def test_a_problem_of_ours_keeps_cost_and_derivatives(name: str) -> None:
     problem = PROBLEMS[name](0)
     theirs = to_pymanopt(problem, 3)
     rng = np.random.default_rng(0)
-    basis = gv.Grassmann().random_point(N_ITEMS, 3, rng)
-    tangent = gv.Grassmann().project(basis, rng.standard_normal((N_ITEMS, 3)))
+    basis = gv.geometry.Grassmann().random_point(N_ITEMS, 3, rng)
+    tangent = gv.geometry.Grassmann().project(basis, rng.standard_normal((N_ITEMS, 3)))
     evaluation = problem.evaluate(basis)
     assert theirs.cost(basis) == evaluation.cost
-    wanted = gv.Grassmann().project(basis, evaluation.gradient)
+    wanted = gv.geometry.Grassmann().project(basis, evaluation.gradient)
     np.testing.assert_allclose(theirs.riemannian_gradient(basis), wanted, atol=1e-10)
     if isinstance(problem, TwiceDifferentiable):
         product = problem.hessian_product(basis, tangent)
-        ours = gv.Grassmann().hessian(basis, evaluation.gradient, tangent, product)
+        ours = gv.geometry.Grassmann().hessian(basis, evaluation.gradient, tangent, product)
         found = theirs.riemannian_hessian(basis, tangent)
         np.testing.assert_allclose(found, ours, atol=1e-8 * float(np.linalg.norm(ours)))
 
@@ -29,18 +29,18 @@ def test_a_problem_of_ours_keeps_cost_and_derivatives(name: str) -> None:
 def test_a_problem_of_theirs_comes_back_the_same() -> None:
     problem = gv.CompletionProblem(ratings(), unobserved=0.1)
     back = from_pymanopt(to_pymanopt(problem, 3), N_ITEMS)
-    gv.check_problem(back, 3)
-    basis = gv.Grassmann().random_point(N_ITEMS, 3, np.random.default_rng(0))
+    gv.checks.check_problem(back, 3)
+    basis = gv.geometry.Grassmann().random_point(N_ITEMS, 3, np.random.default_rng(0))
     assert back.evaluate(basis).cost == problem.evaluate(basis).cost
 
 
 def test_a_problem_of_theirs_runs_among_agents() -> None:
     parts = [
         from_pymanopt(to_pymanopt(gv.CompletionProblem(part, unobserved=0.1), 3), N_ITEMS)
-        for part in gv.split_users(ratings(), 3)
+        for part in gv.datasets.split_users(ratings(), 3)
     ]
-    method = gv.stochastic(rho=1.0, n_slots=60, step=gv.StepSize(1e-3))
-    history = gv.run(gv.Plan(N_ITEMS, 3, gv.path(3), method), parts).history
+    method = gv.gossip.stochastic(rho=1.0, n_slots=60, step=gv.StepSize(1e-3))
+    history = gv.run(gv.Plan(N_ITEMS, 3, gv.networks.path(3), method), parts).history
     assert history.final()["cost"].sum() < sum(history.of_agent(i)["cost"][0] for i in range(3))
 
 

@@ -10,13 +10,13 @@ import grassvine as gv
 from grassvine.baselines import rtrmc, spectral_start, to_pymanopt
 from grassvine.foundations.errors import BasisError, DataError
 
-GRASSMANN = gv.Grassmann()
+GRASSMANN = gv.geometry.Grassmann()
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_it_recovers_a_table_in_ten_iterations(seed: int) -> None:
     """500×2000, rank 5, oversampling 6, no noise: the authors' code takes 6 to RMSE 3.8e-13."""
-    data = gv.low_rank_ratings(500, 2000, 5, oversampling=6.0, noise=0.0, seed=seed)
+    data = gv.datasets.low_rank_ratings(500, 2000, 5, oversampling=6.0, noise=0.0, seed=seed)
     problem = gv.CompletionProblem(data.ratings)
     result = rtrmc(problem, spectral_start(data.ratings, 5), gradient_tolerance=1e-12)
     rmse = np.sqrt(problem.evaluate(result.basis).squared_error / problem.n_values)
@@ -26,8 +26,8 @@ def test_it_recovers_a_table_in_ten_iterations(seed: int) -> None:
 
 
 def test_it_recovers_a_table_from_a_random_start_too() -> None:
-    data = gv.low_rank_ratings(500, 2000, 5, oversampling=6.0, noise=0.0, seed=0)
-    start = gv.Plan(500, 5, gv.path(2)).start(0)
+    data = gv.datasets.low_rank_ratings(500, 2000, 5, oversampling=6.0, noise=0.0, seed=0)
+    start = gv.Plan(500, 5, gv.networks.path(2)).start(0)
     result = rtrmc(gv.CompletionProblem(data.ratings), start, gradient_tolerance=1e-12)
     assert GRASSMANN.distance(result.basis, data.subspace) < 1e-11
 
@@ -45,7 +45,7 @@ def test_costs_never_rise_and_the_end_is_stationary_on_a_real_table() -> None:
 
 
 def test_it_ends_where_pymanopt_s_trust_region_ends() -> None:
-    table = gv.low_rank_ratings(40, 200, 3, oversampling=3.0, noise=0.3, seed=5).ratings
+    table = gv.datasets.low_rank_ratings(40, 200, 3, oversampling=3.0, noise=0.3, seed=5).ratings
     problem = gv.CompletionProblem(table, unobserved=0.05)
     start = spectral_start(table, 3)
     theirs = pymanopt.optimizers.TrustRegions(verbosity=0, min_gradient_norm=1e-9).run(

@@ -14,7 +14,7 @@ def test_it_is_the_dominant_subspace_of_the_table_with_zeros() -> None:
     wanted = np.linalg.svd(dense)[2][:4].T
     # ARPACK converges to rounding; the gap between singular values is of their own size.
     found = spectral_start(table, 4)
-    assert gv.Grassmann().distance(found, np.ascontiguousarray(wanted)) < 1e-9
+    assert gv.geometry.Grassmann().distance(found, np.ascontiguousarray(wanted)) < 1e-9
 
 
 def test_it_repeats_its_bits() -> None:
@@ -22,9 +22,9 @@ def test_it_repeats_its_bits() -> None:
 
 
 def test_it_is_near_the_truth_where_much_is_known() -> None:
-    data = gv.low_rank_ratings(100, 2000, 3, oversampling=20.0, seed=1)
-    random = gv.Plan(100, 3, gv.path(2)).start(0)
-    distance = gv.Grassmann().distance
+    data = gv.datasets.low_rank_ratings(100, 2000, 3, oversampling=20.0, seed=1)
+    random = gv.Plan(100, 3, gv.networks.path(2)).start(0)
+    distance = gv.geometry.Grassmann().distance
     start = spectral_start(data.ratings, 3)
     assert distance(start, data.subspace) < 0.2 * distance(random, data.subspace)
 

@@ -13,9 +13,9 @@ from grassvine.engines.base import AgentMaker, Outcome, make_agents
 from grassvine.engines.slots import Result, run_slots
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import CheckFailed
-from grassvine.gossip import Agent, Message, Observer
-from grassvine.network import Timetable
+from grassvine.networks import Timetable
 from grassvine.problems import Evaluation
+from grassvine.protocol import Agent, Message, Observer
 
 
 def test_a_slope_is_that_of_the_smallest_clear_steps() -> None:
@@ -47,9 +47,9 @@ class Spoiled(gv.CompletionProblem):
 
 def test_the_gradient_printed_in_the_paper_fails_the_taylor_check() -> None:
     problem = gv.CompletionProblem(ratings(), unobserved=0.1)
-    assert gv.check_gradient(problem, 3) == pytest.approx(2.0, abs=0.1)
+    assert gv.checks.check_gradient(problem, 3) == pytest.approx(2.0, abs=0.1)
     with pytest.raises(CheckFailed, match=r"the Taylor slope is 1\.0"):
-        gv.check_gradient(Spoiled(ratings(), unobserved=0.1), 3)
+        gv.checks.check_gradient(Spoiled(ratings(), unobserved=0.1), 3)
 
 
 @dataclass(frozen=True)
@@ -60,13 +60,13 @@ class WrongHessian(gv.CompletionProblem):
 
 def test_a_wrong_hessian_is_found() -> None:
     with pytest.raises(CheckFailed, match="the Hessian product is the derivative"):
-        gv.check_hessian(WrongHessian(ratings()), 3)
+        gv.checks.check_hessian(WrongHessian(ratings()), 3)
     with pytest.raises(CheckFailed, match="CustomProblem has no hessian_product to check"):
-        gv.check_hessian(gv.CustomProblem(N_ITEMS, lambda u: (0.0, u)), 3)
+        gv.checks.check_hessian(gv.CustomProblem(N_ITEMS, lambda u: (0.0, u)), 3)
 
 
 @dataclass(frozen=True)
-class ArccosGrassmann(gv.Grassmann):
+class ArccosGrassmann(gv.geometry.Grassmann):
     """Table 1 taken literally: half the squared log as the squared distance."""
 
     def distance(self, point: Array, other: Array) -> float:
@@ -75,7 +75,7 @@ class ArccosGrassmann(gv.Grassmann):
 
 def test_a_wrong_distance_is_found() -> None:
     with pytest.raises(CheckFailed, match="the distance is the length of log"):
-        gv.check_geometry(ArccosGrassmann(), 12, 3)
+        gv.checks.check_geometry(ArccosGrassmann(), 12, 3)
 
 
 @dataclass(frozen=True)
@@ -142,4 +142,4 @@ def _in_turn(actions: Sequence[Callable[[], Result]]) -> list[Result]:
 )
 def test_an_engine_that_breaks_the_contract_is_found(engine: object, law: str) -> None:
     with pytest.raises(CheckFailed, match=law):
-        gv.check_engine(engine)  # type: ignore[arg-type]
+        gv.checks.check_engine(engine)  # type: ignore[arg-type]

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from tests.cli.commands import Command
 
-from grassvine.estimators import contenders
 from grassvine.foundations.errors import MissingExtra
+from grassvine.jobs import compared_methods
 
 
 def test_methods_stand_side_by_side(grassvine: Command, ratings: Path) -> None:
@@ -31,7 +31,7 @@ def test_a_peer_that_is_not_installed_is_named(
     def absent(*_: object) -> None:
         raise MissingExtra("the method cmfrec", "compare")
 
-    monkeypatch.setattr(contenders, "load_extra", absent)
+    monkeypatch.setattr(compared_methods, "load_extra", absent)
     options = ("--methods", "item-means,cmfrec", "--splits", 2, "--json")
     done = grassvine("compare", ratings, *options)
     assert "cmfrec was not run" in done.err and "pip install 'grassvine[compare]'" in done.err

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from tests.cli.commands import Command, rating_lines, write_ratings
 
-from grassvine.estimators.rating_request import CompletionRequest
 from grassvine.foundations.errors import MissingExtra
+from grassvine.jobs.completion import CompletionRequest
 
 PROMISED = {
     "n_users", "n_items", "n_ratings", "n_agents", "rank", "method", "train_rmse", "test_rmse",

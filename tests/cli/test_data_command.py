@@ -2,11 +2,11 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.data.rating_files import ROWS, u_data
+from tests.datasets.rating_files import ROWS, u_data
 from typer.testing import CliRunner
 
 from grassvine.cli.data import data_app
-from grassvine.data import SOURCES, fetch, store
+from grassvine.datasets import SOURCES, fetch, store
 from grassvine.foundations.errors import DataError
 
 

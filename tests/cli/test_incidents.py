@@ -11,8 +11,8 @@ from tests.cli.commands import Command, write_samples
 import grassvine as gv
 from grassvine.engines.base import AgentMaker, Outcome
 from grassvine.estimators import options
-from grassvine.gossip import Observer
-from grassvine.network import Timetable
+from grassvine.networks import Timetable
+from grassvine.protocol import Observer
 
 LOST = "agent 1 was lost at slot 7; all went back to slot 5"
 RESUMED = "the run was resumed at slot 3"

@@ -64,7 +64,7 @@ def test_tables_are_written_in_the_form_of_their_suffix(
     out = model.with_name(f"best{suffix}")
     done = grassvine("recommend", model, "--user", 100, "--user", 103, "-k", 2, "-o", out)
     assert (done.code, done.out) == (0, "") and "4 rows" in done.err
-    from grassvine.data import read_table
+    from grassvine.data.tables import read_table
 
     frame = read_table(out).frame
     assert frame["user"].to_list() == [100, 100, 103, 103]

@@ -12,7 +12,7 @@ import pytest
 from tests.cli.commands import Command, Done, write_samples
 
 import grassvine as gv
-from grassvine.estimators import engine_choice
+from grassvine.jobs import engine_options
 
 pytestmark = [
     pytest.mark.cluster,
@@ -66,7 +66,7 @@ def test_the_doctor_looks_at_every_node(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[None]:
-    with gv.ray_cluster(cpus=2):
+    with gv.engines.ray_cluster(cpus=2):
         yield
 
 
@@ -74,7 +74,7 @@ def cluster() -> Iterator[None]:
 def diligent(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep a checkpoint at every slot, for runs that take a second."""
     engine = partial(gv.RayEngine, checkpoint_seconds=0.0)
-    monkeypatch.setattr(engine_choice, "RayEngine", engine)
+    monkeypatch.setattr(engine_options, "RayEngine", engine)
 
 
 @pytest.mark.usefixtures("cluster")

@@ -46,7 +46,7 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Tiny cases; no data set is there but a file of ratings, which is returned."""
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("GRASSVINE_DATA", str(tmp_path / "nowhere"))
-    monkeypatch.setattr("grassvine.data.store.cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr("grassvine.datasets.store.cache_folder", lambda: tmp_path / "cache")
     monkeypatch.setattr("grassvine.paper.CASES", dict(TINY))
     return make_small_worlds(monkeypatch, tmp_path)
 

@@ -35,7 +35,7 @@ def test_a_folder_tells_all_that_is_needed(run: Path) -> None:
     record = json.loads((run / "run.json").read_text())
     assert record["options"]["seed"] == 0 and record["options"]["rank"] == 2
     plan = gv.Plan.from_toml((run / "plan.toml").read_text())
-    assert plan.network == gv.ring(3) and plan.rank == 2
+    assert plan.network == gv.networks.ring(3) and plan.rank == 2
     assert set(record["hashes"]) == {"data", "result"} and "numpy" in record["versions"]
 
 

@@ -20,11 +20,13 @@ from pathlib import Path
 import numpy as np
 
 import grassvine as gv
-from grassvine.data import hold_out_ratings, read_movielens
+from grassvine.data import hold_out_ratings
+from grassvine.datasets import read_movielens
 from grassvine.engines.base import AgentMaker, Engine, Outcome
-from grassvine.gossip import Agent, Observer, Offsets, StepReport
-from grassvine.network import Timetable
-from grassvine.problems.offset_ratings import OffsetRatings
+from grassvine.networks import Timetable
+from grassvine.problems.biased_ratings import OffsetRatings
+from grassvine.protocol import Agent, Observer, StepReport
+from grassvine.sums import Offsets
 
 N_AGENTS = 8
 RANK = 10
@@ -70,8 +72,8 @@ def main() -> None:
     """Run as the command line says, and print what came of it."""
     wishes = _wishes()
     train, test = hold_out_ratings(read_movielens(wishes.ratings).ratings, 0.2, seed=0)
-    problems = [gv.CompletionProblem(part) for part in gv.split_users(train, N_AGENTS)]
-    plan = gv.Plan(train.n_items, RANK, gv.ring(N_AGENTS), Offsets(mu=MU))
+    problems = [gv.CompletionProblem(part) for part in gv.datasets.split_users(train, N_AGENTS)]
+    plan = gv.Plan(train.n_items, RANK, gv.networks.ring(N_AGENTS), Offsets(mu=MU))
     began = time.monotonic()
     run = gv.run(plan, problems, engine=_engine(wishes), observers=[SlotTeller()])
     seconds = time.monotonic() - began

@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.samples import N_ITEMS, ratings
 
 import grassvine as gv
-from grassvine.data import read_ratings
+from grassvine.datasets import read_ratings
 
 PART = Path("/tmp/part.csv")
 
@@ -41,7 +41,7 @@ def read() -> gv.CompletionProblem:
 
 def learn(address: str, hosts: list[str]) -> str:
     """Learn in a cluster, an agent on each host."""
-    places = [gv.Place(labels={"host": host}) for host in hosts]
+    places = [gv.engines.Place(labels={"host": host}) for host in hosts]
     engine = gv.RayEngine(address, agents_per_actor=4, places=places)
     return digest(gv.run(plan(len(hosts)), [read] * len(hosts), engine=engine))
 
@@ -54,7 +54,7 @@ def learn_here(numbers: list[int]) -> str:
 
 def plan(n_agents: int) -> gv.Plan:
     """Return what the agents agree on."""
-    return gv.Plan(N_ITEMS, 3, gv.ring(n_agents), gv.Gossip(n_slots=20))
+    return gv.Plan(N_ITEMS, 3, gv.networks.ring(n_agents), gv.Gossip(n_slots=20))
 
 
 def digest(run: gv.Run) -> str:

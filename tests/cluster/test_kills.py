@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.engines.ray_processes import KillAfter
+from tests.engines.ray.ray_processes import KillAfter
 
 import grassvine as gv
 from grassvine.foundations.seeds import stream
-from grassvine.gossip import Method
 from grassvine.problems import LocalProblem
+from grassvine.protocol import Method
 
 pytestmark = [
     pytest.mark.cluster,
@@ -22,18 +22,18 @@ pytestmark = [
 ]
 
 N_AGENTS, N_KILLS = 6, 20
-METHODS = {"exact": gv.Exact(), "gossip": gv.precon_stochastic(rho=1e3, n_slots=200 * 5)}
+METHODS = {"exact": gv.Exact(), "gossip": gv.gossip.precon_stochastic(rho=1e3, n_slots=200 * 5)}
 
 
 @pytest.fixture(scope="module")
 def problems() -> list[LocalProblem]:
-    table = gv.low_rank_ratings(500, 12_000, 5, oversampling=6.0).ratings
-    return [gv.CompletionProblem(part) for part in gv.split_users(table, N_AGENTS)]
+    table = gv.datasets.low_rank_ratings(500, 12_000, 5, oversampling=6.0).ratings
+    return [gv.CompletionProblem(part) for part in gv.datasets.split_users(table, N_AGENTS)]
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[None]:
-    with gv.ray_cluster(cpus=2):
+    with gv.engines.ray_cluster(cpus=2):
         yield
 
 
@@ -46,7 +46,7 @@ def worst_error(run: gv.Run) -> float:
 def test_a_run_outlives_a_kill_at_any_instant(
     method: Method, problems: list[LocalProblem], tmp_path: Path
 ) -> None:
-    plan = gv.Plan(500, 5, gv.path(N_AGENTS), method)
+    plan = gv.Plan(500, 5, gv.networks.path(N_AGENTS), method)
     undisturbed = gv.run(plan, problems)
     instants = stream(0, "data", "kills")
     began = time.monotonic()

@@ -14,8 +14,8 @@ from tests.cluster.hosts import REPOSITORY
 from tests.samples import N_ITEMS, ratings
 
 import grassvine as gv
-from grassvine.gossip import StepReport
 from grassvine.problems import LocalProblem
+from grassvine.protocol import StepReport
 
 pytestmark = [
     pytest.mark.cluster,
@@ -24,13 +24,13 @@ pytestmark = [
     ),
 ]
 
-PLAN = gv.Plan(N_ITEMS, 3, gv.ring(4), gv.Exact(max_sums=100))
+PLAN = gv.Plan(N_ITEMS, 3, gv.networks.ring(4), gv.Exact(max_sums=100))
 SCRIPT = "import sys; from tests.cluster.test_lost_driver import learn; learn(*sys.argv[1:])"
 PATIENCE = 120.0  # seconds
 
 
 def problems() -> list[LocalProblem]:
-    return [gv.CompletionProblem(part) for part in gv.split_users(ratings(n_users=200), 4)]
+    return [gv.CompletionProblem(part) for part in gv.datasets.split_users(ratings(n_users=200), 4)]
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
 from grassvine.engines import AgentMaker, LocalEngine, Outcome
-from grassvine.gossip import Observer, StepReport
-from grassvine.gossip.observers import AllFinished, Audience
-from grassvine.network import Timetable
+from grassvine.networks import Timetable
+from grassvine.protocol import Observer, StepReport
+from grassvine.protocol.observers import AllFinished, Audience
 
 
 @dataclass(frozen=True)

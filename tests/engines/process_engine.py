@@ -20,8 +20,8 @@ from grassvine.engines.base import TIMETABLE_OVER, AgentMaker, Outcome, attribut
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.foundations.errors import AgentError
 from grassvine.foundations.seeds import stream
-from grassvine.gossip import Agent, Message, Observer, StepReport, decode, encode
-from grassvine.network import Timetable
+from grassvine.networks import Timetable
+from grassvine.protocol import Agent, Message, Observer, StepReport, decode, encode
 
 TIMEOUT = 60.0
 ADDRESS = struct.Struct("<qq")  # slot, sender

@@ -13,14 +13,14 @@ import grassvine as gv
 from grassvine.engines.checkpoints import START, AgentFiles, Checkpoints, Mark, Page
 from grassvine.foundations.errors import CheckpointError, OutputError
 from grassvine.foundations.seeds import stream
-from grassvine.gossip import StepReport
-from grassvine.network import Timetable
+from grassvine.networks import Timetable
+from grassvine.protocol import StepReport
 
 N_AGENTS = 3
 
 
 def timetable(n_slots: int = 12) -> Timetable:
-    return gv.Gossip(n_slots=n_slots).timetable(gv.path(N_AGENTS), stream(0, "timetable"))
+    return gv.Gossip(n_slots=n_slots).timetable(gv.networks.path(N_AGENTS), stream(0, "timetable"))
 
 
 def opened(folder: Path, *, resume: bool = True) -> Checkpoints:

@@ -12,12 +12,12 @@ from grassvine.foundations.errors import PlanError
     ids=["local", "threads 2", "threads 5", "processes"],
 )
 def test_every_engine_gives_the_bits_of_the_local_one(engine: Engine) -> None:
-    gv.check_engine(engine)
+    gv.checks.check_engine(engine)
 
 
 def test_the_process_engine_really_delivers_some_messages_twice() -> None:
     engine = ProcessEngine()
-    gv.check_engine(engine)
+    gv.checks.check_engine(engine)
     assert len(engine.duplicates) > 100
 
 

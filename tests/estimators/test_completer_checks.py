@@ -4,10 +4,10 @@ from typing import Any
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from grassvine.estimators import DLMaFitCompleter, GossipCompleter, RTRMCCompleter
+from grassvine.estimators import DLMaFitCompleter, MatrixCompleter, RTRMCCompleter
 
 ESTIMATORS = [
-    GossipCompleter(2, random_state=0),
+    MatrixCompleter(2, random_state=0),
     DLMaFitCompleter(2, iterations=20, random_state=0),
     RTRMCCompleter(2, random_state=0),
 ]

@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
 import grassvine as gv
 from grassvine.demo import masked_digits
-from grassvine.estimators import DLMaFitCompleter, GossipCompleter, RTRMCCompleter
+from grassvine.estimators import DLMaFitCompleter, MatrixCompleter, RTRMCCompleter
 from grassvine.estimators.completion import METHODS
 from grassvine.foundations.errors import DataError, GrassvineError, NetworkError, PlanError
 
@@ -47,8 +47,8 @@ def halves() -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 @pytest.fixture(scope="module")
-def fitted(halves: tuple[pl.DataFrame, pl.DataFrame]) -> GossipCompleter:
-    return GossipCompleter(2, random_state=0).fit(halves[0])
+def fitted(halves: tuple[pl.DataFrame, pl.DataFrame]) -> MatrixCompleter:
+    return MatrixCompleter(2, random_state=0).fit(halves[0])
 
 
 def error_of_means(halves: tuple[pl.DataFrame, pl.DataFrame]) -> float:
@@ -59,7 +59,7 @@ def error_of_means(halves: tuple[pl.DataFrame, pl.DataFrame]) -> float:
 
 
 ALL = [
-    *(GossipCompleter(2, method=m, agents=3, updates=60, random_state=0) for m in METHODS),
+    *(MatrixCompleter(2, method=m, agents=3, updates=60, random_state=0) for m in METHODS),
     DLMaFitCompleter(2, agents=3, iterations=60, random_state=0),
     RTRMCCompleter(2, random_state=0),
 ]
@@ -78,7 +78,7 @@ def test_what_many_learn_is_what_one_learns(
     method: str, halves: tuple[pl.DataFrame, pl.DataFrame]
 ) -> None:
     errors = {
-        agents: GossipCompleter(2, method=method, agents=agents, random_state=0)
+        agents: MatrixCompleter(2, method=method, agents=agents, random_state=0)
         .fit(halves[0])
         .errors(halves[1])["rmse"]
         for agents in (1, 3, 7, "shop")
@@ -88,23 +88,23 @@ def test_what_many_learn_is_what_one_learns(
 
 
 def test_tables_of_several_owners_are_as_one_table(
-    halves: tuple[pl.DataFrame, pl.DataFrame], fitted: GossipCompleter
+    halves: tuple[pl.DataFrame, pl.DataFrame], fitted: MatrixCompleter
 ) -> None:
     tables = [halves[0].filter(pl.col("shop") == shop) for shop in SHOPS]
-    together = GossipCompleter(2, network="star", random_state=0).fit(tables)
+    together = MatrixCompleter(2, network="star", random_state=0).fit(tables)
     assert together.n_agents_ == 3
-    assert together.network_ == gv.star(3)
+    assert together.network_ == gv.networks.star(3)
     assert together.errors(halves[1])["rmse"] == pytest.approx(
         fitted.errors(halves[1])["rmse"], abs=1e-6
     )
 
 
 def test_the_library_of_the_table_is_that_of_the_answers(
-    halves: tuple[pl.DataFrame, pl.DataFrame], fitted: GossipCompleter
+    halves: tuple[pl.DataFrame, pl.DataFrame], fitted: MatrixCompleter
 ) -> None:
     train = halves[0]
-    pandas = GossipCompleter(2, random_state=0).fit(train.to_pandas())
-    arrow = GossipCompleter(2, random_state=0).fit(train.to_arrow())
+    pandas = MatrixCompleter(2, random_state=0).fit(train.to_pandas())
+    arrow = MatrixCompleter(2, random_state=0).fit(train.to_arrow())
     ours = fitted.recommend(["u001", "u007"], k=3)
     theirs = pandas.recommend(["u001", "u007"], k=3)
     assert isinstance(ours, pl.DataFrame) and isinstance(theirs, pd.DataFrame)
@@ -114,20 +114,20 @@ def test_the_library_of_the_table_is_that_of_the_answers(
 
 
 def test_rows_in_another_order_give_the_same_bits(
-    halves: tuple[pl.DataFrame, pl.DataFrame], fitted: GossipCompleter
+    halves: tuple[pl.DataFrame, pl.DataFrame], fitted: MatrixCompleter
 ) -> None:
     shuffled = halves[0].sample(fraction=1.0, shuffle=True, seed=3)
-    again = GossipCompleter(2, random_state=0).fit(shuffled)
+    again = MatrixCompleter(2, random_state=0).fit(shuffled)
     assert again.subspace_.tobytes() == fitted.subspace_.tobytes()
     assert again.data_hash_ == fitted.data_hash_
 
 
 def test_pairs_and_ratings_apart_are_as_a_table(
-    halves: tuple[pl.DataFrame, pl.DataFrame], fitted: GossipCompleter
+    halves: tuple[pl.DataFrame, pl.DataFrame], fitted: MatrixCompleter
 ) -> None:
     train, test = halves
     pairs = train.select("customer", "product")
-    apart = GossipCompleter(2, random_state=0).fit(pairs, train["stars"])
+    apart = MatrixCompleter(2, random_state=0).fit(pairs, train["stars"])
     assert apart.subspace_.tobytes() == fitted.subspace_.tobytes()
     found = apart.predict(test.select("customer", "product"))
     assert found.shape == (len(test),)
@@ -142,10 +142,10 @@ def test_matrices_have_users_as_rows() -> None:
     known = rng.random(whole.shape) < 0.7
     dense = np.where(known, whole, np.nan)
     options: dict[str, Any] = {"method": "exact-subspace", "penalty": 0.0, "random_state": 0}
-    one = GossipCompleter(3, **options).fit(dense)
+    one = MatrixCompleter(3, **options).fit(dense)
     user, item = np.nonzero(known)
     sparse = csr_array((whole[known], (user, item)), shape=whole.shape)
-    other = GossipCompleter(3, **options).fit(sparse)
+    other = MatrixCompleter(3, **options).fit(sparse)
     assert one.subspace_.tobytes() == other.subspace_.tobytes()
     pairs = np.argwhere(~known)
     # Rank 2 and the mean are rank 3: recovered without noise, to the descent's 1e-8 and some.
@@ -154,7 +154,7 @@ def test_matrices_have_users_as_rows() -> None:
     )
 
 
-def test_unknown_ids_are_never_silently_the_mean(fitted: GossipCompleter) -> None:
+def test_unknown_ids_are_never_silently_the_mean(fitted: MatrixCompleter) -> None:
     with pytest.raises(DataError, match="'nobody'"):
         fitted.predict(["nobody"], [3])
     with pytest.raises(DataError, match="whole numbers"):
@@ -166,20 +166,20 @@ def test_unknown_ids_are_never_silently_the_mean(fitted: GossipCompleter) -> Non
 
 
 def test_new_users_are_taken_in_without_learning_anew(
-    halves: tuple[pl.DataFrame, pl.DataFrame], fitted: GossipCompleter
+    halves: tuple[pl.DataFrame, pl.DataFrame], fitted: MatrixCompleter
 ) -> None:
     train = halves[0]
     newcomer = train.filter(pl.col("customer") == "u007").with_columns(customer=pl.lit("new"))
     alone = fitted.fold_in(newcomer)
     twin = alone.predict(["new"], [3]).ratings
     assert twin == pytest.approx(fitted.model_.predict(["u007"], [3]).ratings, rel=1e-12)
-    grown = GossipCompleter(2, random_state=0).fit(train).partial_fit(newcomer)
+    grown = MatrixCompleter(2, random_state=0).fit(train).partial_fit(newcomer)
     assert grown.predict(["new", "u007"], [3, 3])["known"].all()
     assert grown.subspace_.tobytes() == fitted.subspace_.tobytes()
 
 
 def test_a_warm_start_needs_fewer_sums(halves: tuple[pl.DataFrame, pl.DataFrame]) -> None:
-    cold = GossipCompleter(2, penalty=2.0, warm_start=True, random_state=0).fit(halves[0])
+    cold = MatrixCompleter(2, penalty=2.0, warm_start=True, random_state=0).fit(halves[0])
     first = cold.n_iter_
     again = cold.fit(halves[0])
     assert again.n_iter_ < first
@@ -189,10 +189,10 @@ def test_a_warm_start_needs_fewer_sums(halves: tuple[pl.DataFrame, pl.DataFrame]
 
 
 def test_saved_and_loaded_it_says_the_same(
-    halves: tuple[pl.DataFrame, pl.DataFrame], fitted: GossipCompleter, tmp_path: Any
+    halves: tuple[pl.DataFrame, pl.DataFrame], fitted: MatrixCompleter, tmp_path: Any
 ) -> None:
     fitted.save(tmp_path / "model")
-    loaded = GossipCompleter.load(tmp_path / "model")
+    loaded = MatrixCompleter.load(tmp_path / "model")
     asked = halves[1]["customer"], halves[1]["product"]
     assert (loaded.predict(*asked)["rating"] == fitted.predict(*asked)["rating"]).all()
     with pytest.raises(GrassvineError, match="overwrite"):
@@ -202,19 +202,19 @@ def test_saved_and_loaded_it_says_the_same(
 def test_scikit_learn_searches_and_validates(halves: tuple[pl.DataFrame, pl.DataFrame]) -> None:
     train = halves[0]
     pairs, stars = train.select("customer", "product").to_pandas(), train["stars"].to_numpy()
-    estimator = GossipCompleter(2, penalty=2.0, on_unknown="fallback", random_state=0)
+    estimator = MatrixCompleter(2, penalty=2.0, on_unknown="fallback", random_state=0)
     scores = cross_val_score(estimator, pairs, stars, cv=KFold(3, shuffle=True, random_state=1))
     assert (scores > 0.5).all()
     search = GridSearchCV(
         estimator, {"rank": [1, 2]}, cv=KFold(2, shuffle=True, random_state=2)
     ).fit(pairs, stars)
     assert search.best_params_ == {"rank": 2}
-    assert "GossipCompleter" in estimator._repr_html_()
+    assert "MatrixCompleter" in estimator._repr_html_()
 
 
 def test_the_agents_choose_the_rank(halves: tuple[pl.DataFrame, pl.DataFrame]) -> None:
     for method in ("exact", "exact-subspace"):
-        found = GossipCompleter("auto", method=method, agents=2, random_state=0).fit(halves[0])
+        found = MatrixCompleter("auto", method=method, agents=2, random_state=0).fit(halves[0])
         assert 2 <= found.rank_ <= 8
         assert found.errors(halves[1])["rmse"] < 0.8 * error_of_means(halves)
 
@@ -222,9 +222,9 @@ def test_the_agents_choose_the_rank(halves: tuple[pl.DataFrame, pl.DataFrame]) -
 def test_progress_is_shown_by_callbacks(
     halves: tuple[pl.DataFrame, pl.DataFrame], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    estimator = GossipCompleter(2, penalty=2.0, random_state=0).set_callbacks(ProgressBar())
+    estimator = MatrixCompleter(2, penalty=2.0, random_state=0).set_callbacks(ProgressBar())
     estimator.fit(halves[0])
-    assert "GossipCompleter" in capsys.readouterr().out
+    assert "MatrixCompleter" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_progress_is_shown_by_callbacks(
         ({"agents": 500}, DataError, "500"),
         ({"agents": "shopp"}, DataError, "did you mean 'shop'"),
         ({"network": "rong"}, PlanError, "unknown network 'rong'; did you mean 'ring'"),
-        ({"network": gv.ring(4)}, NetworkError, "the network has 4 agents and the data 1"),
+        ({"network": gv.networks.ring(4)}, NetworkError, "the network has 4 agents and the data 1"),
         ({"engine": "ra"}, PlanError, "unknown engine 'ra'"),
         ({"penalty": -1.0}, PlanError, "mu is -1"),
         ({"method": "gossip"}, PlanError, "'gossip' needs two agents or more"),
@@ -252,18 +252,18 @@ def test_wrong_options_are_said_at_fit(
     options: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
-        GossipCompleter(**options).fit(table())
+        MatrixCompleter(**options).fit(table())
 
 
 def test_before_a_fit_nothing_is_known() -> None:
     with pytest.raises(NotFittedError):
-        GossipCompleter().predict(["a"], [1])
+        MatrixCompleter().predict(["a"], [1])
 
 
 def test_the_table_is_never_changed(halves: tuple[pl.DataFrame, pl.DataFrame]) -> None:
     frame = halves[0].to_pandas()
     before = frame.copy(deep=True)
-    GossipCompleter(2, penalty=2.0, random_state=0).fit(frame)
+    MatrixCompleter(2, penalty=2.0, random_state=0).fit(frame)
     pd.testing.assert_frame_equal(frame, before)
 
 
@@ -278,5 +278,5 @@ def test_digits_with_holes_are_completed_better_than_by_pooled_rtrmc() -> None:
 
     # Some pixels at the border are never known: nobody can do more than fall back on the mean.
     options: dict[str, Any] = {"on_unknown": "fallback", "random_state": 0}
-    ours = relative_error(GossipCompleter(10, agents=6, **options))
+    ours = relative_error(MatrixCompleter(10, agents=6, **options))
     assert ours <= relative_error(RTRMCCompleter(10, **options))  # .433 and .467

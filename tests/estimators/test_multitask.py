@@ -11,12 +11,12 @@ from tests.real_data import school
 
 import grassvine as gv
 from grassvine.data.split import hold_out_samples
-from grassvine.estimators import AltMinRegressor, GossipMultitaskRegressor
+from grassvine.estimators import AltMinRegressor, MultitaskRegressor
 from grassvine.foundations.errors import DataError, NetworkError, PlanError
 
 
-def regressor(**options: Any) -> GossipMultitaskRegressor:
-    return GossipMultitaskRegressor(**{"rank": RANK, "random_state": 0, **options})
+def regressor(**options: Any) -> MultitaskRegressor:
+    return MultitaskRegressor(**{"rank": RANK, "random_state": 0, **options})
 
 
 @pytest.mark.parametrize("agents", [3, "tasks"])
@@ -26,7 +26,7 @@ def test_dividing_the_tasks_changes_nothing(agents: Any) -> None:
     many = regressor(agents=agents, network="star").fit(x, y, tasks)
     np.testing.assert_allclose(many.predict(x, tasks), alone.predict(x, tasks), atol=1e-8)
     count = N_TASKS if agents == "tasks" else agents
-    assert many.network_.edges == gv.star(count).edges and len(many.subspaces_) == count
+    assert many.network_.edges == gv.networks.star(count).edges and len(many.subspaces_) == count
     assert many.agreement_ < 1e-6 and many.bytes_ > 0 == alone.bytes_
     assert many.n_iter_ == many.history_["update"].max() > 1
     assert many.subspace_.shape == (N_FEATURES, RANK)
@@ -48,7 +48,7 @@ def test_every_method_comes_near_the_exact_one(method: str, atol: float) -> None
 
 def test_engines_and_own_networks_are_taken() -> None:
     x, y, tasks = table()
-    one = regressor(agents=3, network=gv.path(3), method="gossip").fit(x, y, tasks)
+    one = regressor(agents=3, network=gv.networks.path(3), method="gossip").fit(x, y, tasks)
     other = regressor(agents=3, network="path", method="gossip", engine="threads")
     np.testing.assert_array_equal(other.fit(x, y, tasks).subspace_, one.subspace_)
 
@@ -89,7 +89,11 @@ def test_the_rank_is_found_on_held_out_samples() -> None:
         ({"method": "gossip"}, PlanError, "method 'gossip' needs two agents or more"),
         ({"method": "gossip", "agents": 2, "rho": -1.0}, PlanError, "rho is -1"),
         ({"network": "rign"}, PlanError, "unknown network 'rign'; did you mean 'ring'"),
-        ({"network": gv.ring(4), "agents": 3}, NetworkError, "has 4 agents and the data 3"),
+        (
+            {"network": gv.networks.ring(4), "agents": 3},
+            NetworkError,
+            "has 4 agents and the data 3",
+        ),
         ({"engine": "spark"}, PlanError, "unknown engine 'spark'"),
         ({"random_state": -1}, PlanError, "random_state is -1"),
     ],
@@ -115,7 +119,7 @@ def test_a_fit_can_be_watched(capsys: pytest.CaptureFixture[str]) -> None:
     watched.fit(x, y, tasks)
     plain = regressor().fit(x, y, tasks)
     np.testing.assert_array_equal(watched.subspace_, plain.subspace_)
-    assert "GossipMultitaskRegressor" in capsys.readouterr().out
+    assert "MultitaskRegressor" in capsys.readouterr().out
 
 
 def test_schools_learn_from_each_other() -> None:
@@ -130,8 +134,8 @@ def test_schools_learn_from_each_other() -> None:
         ridge = Ridge(alpha=30.0).fit(x[mine] / scales, y[mine])
         alone[theirs] = ridge.predict(asked[theirs] / scales)
     error_alone = np.mean((alone - wanted) ** 2)
-    together = GossipMultitaskRegressor(agents=6, random_state=0).fit(x, y, tasks)
-    found = GossipMultitaskRegressor("auto", random_state=0).fit(x, y, tasks)
+    together = MultitaskRegressor(agents=6, random_state=0).fit(x, y, tasks)
+    found = MultitaskRegressor("auto", random_state=0).fit(x, y, tasks)
     rival = AltMinRegressor(tolerance=1e-5).fit(x, y, tasks)
     for model in (together, found, rival):
         assert np.mean((model.predict(asked, whose) - wanted) ** 2) < error_alone

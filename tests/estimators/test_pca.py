@@ -15,9 +15,9 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 
 import grassvine as gv
-from grassvine.estimators import AltMinRegressor, GossipPCA
+from grassvine.estimators import AltMinRegressor, DecentralizedPCA
 from grassvine.foundations.arrays import Array
-from grassvine.foundations.errors import ModelError, NotSettled, PlanError
+from grassvine.foundations.errors import ConvergenceWarning, ModelError, PlanError
 from grassvine.foundations.seeds import stream
 
 N_FEATURES, RANK = 12, 3
@@ -46,7 +46,7 @@ def samples(n_samples: int = 90, seed: int = 0) -> Array:
 def test_it_finds_what_scikit_learn_finds(options: dict[str, Any]) -> None:
     x = samples()
     wanted = PCA(RANK, svd_solver="full").fit(x)
-    found = GossipPCA(RANK, random_state=0, **options).fit(x)
+    found = DecentralizedPCA(RANK, random_state=0, **options).fit(x)
     angles = subspace_angles(found.components_.T, wanted.components_.T)
     assert angles.max() <= 1e-8
     np.testing.assert_allclose(found.explained_variance_, wanted.explained_variance_, rtol=1e-8)
@@ -66,7 +66,7 @@ def test_gossip_comes_near() -> None:
     x = samples()
     wanted = PCA(RANK).fit(x)
     for method in ("gossip", "precon-parallel", "tracked"):
-        found = GossipPCA(RANK, method=method, agents=3, updates=100, random_state=0).fit(x)
+        found = DecentralizedPCA(RANK, method=method, agents=3, updates=100, random_state=0).fit(x)
         angles = np.degrees(subspace_angles(found.components_.T, wanted.components_.T))
         assert angles.max() < 5.0, method
         assert found.agreement_ < 5.0
@@ -75,29 +75,29 @@ def test_gossip_comes_near() -> None:
 @pytest.mark.parametrize("n_samples", [5, 90])
 def test_all_components_give_samples_back(n_samples: int) -> None:
     x = samples(n_samples)
-    found = GossipPCA(min(x.shape), random_state=0).fit(x)
+    found = DecentralizedPCA(min(x.shape), random_state=0).fit(x)
     assert found.explained_variance_ratio_.sum() == pytest.approx(1.0, rel=1e-12)
     np.testing.assert_allclose(found.inverse_transform(found.transform(x)), x, rtol=1e-9)
 
 
 def test_without_centring_the_origin_is_the_mean() -> None:
     x = samples()
-    found = GossipPCA(1, center=False, random_state=0).fit(x)
+    found = DecentralizedPCA(1, center=False, random_state=0).fit(x)
     assert not found.mean_.any()
     leading = np.linalg.svd(x)[2][:1]
     np.testing.assert_allclose(np.abs(found.components_), np.abs(leading), atol=1e-10)
 
 
 def test_samples_that_do_not_vary_have_components_that_explain_nothing() -> None:
-    found = GossipPCA(2, random_state=0).fit(np.full((6, 4), 7.0))
+    found = DecentralizedPCA(2, random_state=0).fit(np.full((6, 4), 7.0))
     assert not found.explained_variance_.any() and not found.explained_variance_ratio_.any()
 
 
 def test_frames_in_and_out() -> None:
     x = samples()
     frame = pd.DataFrame(x, columns=NAMES)
-    found = GossipPCA(RANK, random_state=0).fit(frame)
-    names = ["gossippca0", "gossippca1", "gossippca2"]
+    found = DecentralizedPCA(RANK, random_state=0).fit(frame)
+    names = ["decentralizedpca0", "decentralizedpca1", "decentralizedpca2"]
     assert found.get_feature_names_out().tolist() == names
     assert found.feature_names_in_.tolist() == NAMES == list(found.model_.features)
     out = clone(found).set_output(transform="pandas").fit_transform(frame)
@@ -110,22 +110,26 @@ def test_frames_in_and_out() -> None:
 
 def test_pipelines_and_searches_take_it() -> None:
     x = samples()
-    pipeline = make_pipeline(GossipPCA(agents=3, random_state=0), KNeighborsRegressor(3))
-    search = GridSearchCV(pipeline, {"gossippca__n_components": [1, 3]}, cv=3).fit(x, x.sum(axis=1))
-    assert search.best_params_["gossippca__n_components"] in (1, 3)
-    assert "GossipPCA" in pipeline._repr_html_()
+    pipeline = make_pipeline(DecentralizedPCA(agents=3, random_state=0), KNeighborsRegressor(3))
+    search = GridSearchCV(pipeline, {"decentralizedpca__n_components": [1, 3]}, cv=3).fit(
+        x, x.sum(axis=1)
+    )
+    assert search.best_params_["decentralizedpca__n_components"] in (1, 3)
+    assert "DecentralizedPCA" in pipeline._repr_html_()
 
 
 def test_what_was_saved_transforms_the_same(tmp_path: Path) -> None:
     frame = pd.DataFrame(samples(), columns=NAMES)
-    found = GossipPCA(np.int64(RANK), agents=3, network=gv.ring(3), random_state=0).fit(frame)
-    again = GossipPCA.load(found.save(tmp_path / "model"))
+    found = DecentralizedPCA(
+        np.int64(RANK), agents=3, network=gv.networks.ring(3), random_state=0
+    ).fit(frame)
+    again = DecentralizedPCA.load(found.save(tmp_path / "model"))
     np.testing.assert_array_equal(again.transform(frame), found.transform(frame))
     for name in ("components_", "explained_variance_", "explained_variance_ratio_", "mean_"):
         np.testing.assert_array_equal(getattr(again, name), getattr(found, name))
     assert again.n_components == RANK and again.network == "ring"  # a network is no plain value
     assert again.get_feature_names_out().tolist() == found.get_feature_names_out().tolist()
-    with pytest.raises(ModelError, match="of GossipPCA, not one of AltMinRegressor"):
+    with pytest.raises(ModelError, match="of DecentralizedPCA, not one of AltMinRegressor"):
         AltMinRegressor.load(tmp_path / "model")
 
 
@@ -149,9 +153,9 @@ def test_options_that_cannot_be_are_told(
     options: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
-        GossipPCA(**options).fit(samples())
+        DecentralizedPCA(**options).fit(samples())
 
 
 def test_a_fit_that_was_not_done_in_time_says_so() -> None:
-    with pytest.warns(NotSettled, match="the fit did not settle in"):
-        GossipPCA(RANK, method="deepca", agents=3, updates=3, random_state=0).fit(samples())
+    with pytest.warns(ConvergenceWarning, match="the fit did not settle in"):
+        DecentralizedPCA(RANK, method="deepca", agents=3, updates=3, random_state=0).fit(samples())

@@ -4,13 +4,13 @@ from typing import Any
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from grassvine.estimators import AltMinRegressor, GossipMultitaskRegressor, GossipPCA
+from grassvine.estimators import AltMinRegressor, DecentralizedPCA, MultitaskRegressor
 
 # Some checks have samples of one or two features, and a rank above that is refused.
 ESTIMATORS = [
     AltMinRegressor(max_iter=200),
-    GossipMultitaskRegressor(rank=1),
-    GossipPCA(),
+    MultitaskRegressor(rank=1),
+    DecentralizedPCA(),
 ]
 
 # By class: the check that is expected to fail, and why.

@@ -14,11 +14,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 from tests.estimators.task_tables import N_FEATURES, N_TASKS, table
 
-from grassvine.estimators import AltMinRegressor, GossipMultitaskRegressor, GossipPCA
+from grassvine.estimators import AltMinRegressor, DecentralizedPCA, MultitaskRegressor
 from grassvine.foundations.errors import DataError, ModelError, PlanError
 
 REGRESSORS = {
-    "gossip": GossipMultitaskRegressor(2, ridge=0.01, random_state=0),
+    "gossip": MultitaskRegressor(2, ridge=0.01, random_state=0),
     "alt-min": AltMinRegressor(0.01, max_iter=300),
 }
 every = pytest.mark.parametrize("regressor", REGRESSORS.values(), ids=REGRESSORS)
@@ -169,7 +169,7 @@ def test_what_was_saved_predicts_the_same(regressor: Any, tmp_path: Path) -> Non
     same = shared.fold_in(frame, y, tasks)
     np.testing.assert_array_equal(same.predict(frame, tasks), model.predict(frame, tasks))
     with pytest.raises(ModelError, match=r"holds a TasksModel of .*; load it with the class"):
-        GossipPCA.load(folder)
+        DecentralizedPCA.load(folder)
     plain = clone(regressor).fit(x, y, tasks).save(tmp_path / "plain")
     assert not hasattr(type(regressor).load(plain), "feature_names_in_")
 

@@ -26,8 +26,8 @@ def test_every_error_is_ours_and_one_of_python(
 
 
 def test_not_settled_is_a_warning_and_no_error() -> None:
-    assert issubclass(errors.NotSettled, UserWarning)
-    assert not issubclass(errors.NotSettled, errors.GrassvineError)
+    assert issubclass(errors.ConvergenceWarning, UserWarning)
+    assert not issubclass(errors.ConvergenceWarning, errors.GrassvineError)
 
 
 def test_an_agent_error_names_agent_slot_and_cause() -> None:

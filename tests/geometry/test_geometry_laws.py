@@ -7,7 +7,7 @@ import grassvine as gv
 from grassvine.foundations.errors import BasisError
 from grassvine.geometry import Geometry
 
-GEOMETRIES = [gv.Grassmann(), gv.Euclidean()]
+GEOMETRIES = [gv.geometry.Grassmann(), gv.geometry.Euclidean()]
 
 
 @pytest.mark.parametrize("geometry", GEOMETRIES, ids=str)
@@ -16,7 +16,7 @@ def test_a_geometry_keeps_its_laws_at_any_size(
     geometry: Geometry, n_items: int, seed: int, data: st.DataObject
 ) -> None:
     rank = data.draw(st.integers(1, n_items))
-    gv.check_geometry(geometry, n_items, rank, seed=seed)
+    gv.checks.check_geometry(geometry, n_items, rank, seed=seed)
 
 
 @pytest.mark.parametrize("geometry", GEOMETRIES, ids=str)

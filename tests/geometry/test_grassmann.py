@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 import grassvine as gv
 from grassvine.foundations.arrays import Array
-from grassvine.foundations.errors import BasisError, NotSettled
+from grassvine.foundations.errors import BasisError, ConvergenceWarning
 from grassvine.foundations.seeds import stream
 
-GRASSMANN = gv.Grassmann()
+GRASSMANN = gv.geometry.Grassmann()
 
 
 def somewhere(n_items: int, rank: int, seed: int = 0) -> tuple[Array, Array]:
@@ -140,7 +140,9 @@ def test_the_mean_says_when_it_did_not_settle() -> None:
     rng = stream(1, "test", "far apart")
     # Random subspaces of half the space lie about as far apart as subspaces can.
     points = [GRASSMANN.random_point(30, 15, rng) for _ in range(40)]
-    with pytest.warns(NotSettled, match="did not settle in 200 steps .* let the agents agree"):
+    with pytest.warns(
+        ConvergenceWarning, match="did not settle in 200 steps .* let the agents agree"
+    ):
         GRASSMANN.mean(points)
 
 

@@ -7,22 +7,28 @@ from tests.samples import N_ITEMS, ratings
 import grassvine as gv
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import CheckFailed, MessageError
-from grassvine.gossip import GossipAgent, Message, StepReport
-from grassvine.gossip.agent import State
+from grassvine.gossip import GossipAgent
+from grassvine.protocol import Message, StepReport
+from grassvine.protocol.agent import State
 
-METHODS = [gv.stochastic(), gv.precon_stochastic(), gv.parallel(), gv.precon_parallel()]
+METHODS = [
+    gv.gossip.stochastic(),
+    gv.gossip.precon_stochastic(),
+    gv.gossip.parallel(),
+    gv.gossip.precon_parallel(),
+]
 
 
 def agents(method: gv.Gossip | None = None, count: int = 2) -> list[GossipAgent]:
     method = method or gv.Gossip()
-    plan = gv.Plan(N_ITEMS, 3, gv.path(count), method)
-    parts = gv.split_users(ratings(), count)
+    plan = gv.Plan(N_ITEMS, 3, gv.networks.path(count), method)
+    parts = gv.datasets.split_users(ratings(), count)
     return [method.agent(plan, i, gv.CompletionProblem(part)) for i, part in enumerate(parts)]
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_an_agent_keeps_to_what_engines_rely_on(method: gv.Gossip) -> None:
-    gv.check_agent(lambda: agents(method)[0], agents(method)[1])
+    gv.checks.check_agent(lambda: agents(method)[0], agents(method)[1])
 
 
 def test_an_agent_counts_its_updates_from_zero() -> None:
@@ -34,8 +40,8 @@ def test_an_agent_counts_its_updates_from_zero() -> None:
 
 
 def test_a_report_names_the_farthest_neighbour() -> None:
-    space = gv.Grassmann()
-    one, _, far = agents(gv.Gossip(schedule=gv.AllEdges()), 3)
+    space = gv.geometry.Grassmann()
+    one, _, far = agents(gv.Gossip(schedule=gv.networks.AllEdges()), 3)
     here, there = one.outgoing(0).arrays["basis"], far.outgoing(0).arrays["basis"]
     close = Message(1, 0, {"basis": space.exp(here, 0.1 * space.log(here, there))})
     report = one.meet(0, [close, far.outgoing(0)])
@@ -117,4 +123,4 @@ def test_the_shipped_check_finds_an_agent_that_breaks_a_law(
         return agent
 
     with pytest.raises(CheckFailed, match=broken):
-        gv.check_agent(make, agents()[1])
+        gv.checks.check_agent(make, agents()[1])

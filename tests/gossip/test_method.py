@@ -5,17 +5,22 @@ from grassvine.foundations.errors import PlanError
 
 
 def test_the_four_variants_differ_in_schedule_and_preconditioner() -> None:
-    variants = [gv.stochastic(), gv.precon_stochastic(), gv.parallel(), gv.precon_parallel()]
+    variants = [
+        gv.gossip.stochastic(),
+        gv.gossip.precon_stochastic(),
+        gv.gossip.parallel(),
+        gv.gossip.precon_parallel(),
+    ]
     assert [(type(v.schedule), v.preconditioner) for v in variants] == [
-        (gv.OneEdge, "none"),
-        (gv.OneEdge, "curvature"),
-        (gv.Matchings, "none"),
-        (gv.Matchings, "curvature"),
+        (gv.networks.OneEdge, "none"),
+        (gv.networks.OneEdge, "curvature"),
+        (gv.networks.Matchings, "none"),
+        (gv.networks.Matchings, "curvature"),
     ]
 
 
 def test_the_default_is_the_untuned_unit_step() -> None:
-    assert gv.Gossip() == gv.precon_stochastic()
+    assert gv.Gossip() == gv.gossip.precon_stochastic()
     assert gv.Gossip().step.at(slot=500, linearised=lambda: 3.0) == 1.0
 
 

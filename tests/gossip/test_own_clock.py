@@ -14,7 +14,7 @@ from grassvine.engines import Engine
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import NetworkError, PlanError
 from grassvine.foundations.seeds import stream
-from grassvine.network import Epochs, PoissonClocks, Recorded, Schedule, Timetable
+from grassvine.networks import Epochs, PoissonClocks, Recorded, Schedule, Timetable
 
 STEP = gv.StepSize(1e-4, 0.5)
 CLOCKS = PoissonClocks((1.0, 10.0, 0.1, 1.0))
@@ -23,11 +23,11 @@ EPOCHS = Epochs(PoissonClocks(), ((5, ((0, 1), (2, 3))), (3, ((1, 2),))))
 
 
 def plan(method: gv.Gossip = OWN) -> gv.Plan:
-    return gv.Plan(N_ITEMS, 3, gv.path(4), method, seed=5)
+    return gv.Plan(N_ITEMS, 3, gv.networks.path(4), method, seed=5)
 
 
 def run(chosen: gv.Plan, engine: Engine | None = None) -> gv.Run:
-    parts = gv.split_users(ratings(), 4)
+    parts = gv.datasets.split_users(ratings(), 4)
     problems = [gv.CompletionProblem(part, unobserved=0.1) for part in parts]
     return gv.run(chosen, problems, engine=engine)
 
@@ -62,16 +62,16 @@ def test_steps_that_do_not_fall_need_no_clock(preconditioner: str) -> None:
 
 
 def test_where_all_move_at_every_slot_the_clocks_agree() -> None:
-    method = replace(OWN, schedule=gv.AllEdges(), clock="common")
+    method = replace(OWN, schedule=gv.networks.AllEdges(), clock="common")
     require_same(run(plan(method)), run(plan(replace(method, clock="own"))))
 
 
 def test_an_agent_with_a_clock_of_its_own_keeps_to_what_engines_rely_on() -> None:
     one, other, *_ = (
         partial(OWN.agent, plan(), number, gv.CompletionProblem(part))
-        for number, part in enumerate(gv.split_users(ratings(), 4))
+        for number, part in enumerate(gv.datasets.split_users(ratings(), 4))
     )
-    gv.check_agent(one, other())
+    gv.checks.check_agent(one, other())
 
 
 @pytest.mark.parametrize("engine", [gv.ThreadsEngine(3), ProcessEngine()], ids=["threads", "bytes"])
@@ -92,9 +92,9 @@ def test_a_recorded_run_is_replayed_to_the_same_bits(tmp_path: Path) -> None:
 
 
 def test_a_record_of_another_network_is_refused_before_anyone_moves() -> None:
-    record = Recorded.of(plan(replace(OWN, schedule=gv.OneEdge())).timetable)
+    record = Recorded.of(plan(replace(OWN, schedule=gv.networks.OneEdge())).timetable)
     with pytest.raises(NetworkError, match="the network has no such link; give the network of"):
-        _ = replace(plan(replace(OWN, schedule=record)), network=gv.star(4)).timetable
+        _ = replace(plan(replace(OWN, schedule=record)), network=gv.networks.star(4)).timetable
 
 
 @pytest.mark.parametrize(
@@ -150,13 +150,13 @@ def test_who_meets_more_often_counts_more() -> None:
     rare, frequent = 1.5 / 22, 20.5 / 22  # p_e of the links (1, 2) and (0, 1)
     weighted = component((frequent, (frequent + rare) / 2, rare))
     alike = component((1.0, 1.0, 1.0))
-    space = gv.Grassmann()
+    space = gv.geometry.Grassmann()
     for schedule, near, far in (
         (PoissonClocks((20.0, 1.0, 1.0)), weighted, alike),
-        (gv.OneEdge(), alike, weighted),
+        (gv.networks.OneEdge(), alike, weighted),
     ):
         method = gv.Gossip(1e3, 800, schedule, "curvature", gv.StepSize(1.0, 0.01), "own")
-        chosen = gv.Plan(6, 1, gv.path(3), method, seed=3)
+        chosen = gv.Plan(6, 1, gv.networks.path(3), method, seed=3)
         mean = gv.run(chosen, [gv.PCAProblem(part) for part in samples]).mean
         # Directions of nearly equal strength are still being weighed after 800 slots.
         assert space.distance(mean, near) < 0.4 < 1.2 < space.distance(mean, far)

@@ -11,10 +11,10 @@ from grassvine.foundations.arrays import Array
 from grassvine.foundations.seeds import stream
 from grassvine.geometry import Geometry
 from grassvine.gossip import gossip_step
-from grassvine.network import Network
+from grassvine.networks import Network
 from grassvine.problems import LocalProblem
 
-GRASSMANN = gv.Grassmann()
+GRASSMANN = gv.geometry.Grassmann()
 RANK = 3
 
 
@@ -23,12 +23,12 @@ def points(count: int, seed: int = 0, geometry: Geometry = GRASSMANN) -> list[Ar
 
 
 NETWORKS = {
-    "path": gv.path(5),
-    "ring": gv.ring(5),
-    "star": gv.star(5),
-    "grid": gv.grid(6),
-    "complete": gv.complete(4),
-    "random": gv.erdos_renyi(6, 0.5, seed=2),
+    "path": gv.networks.path(5),
+    "ring": gv.networks.ring(5),
+    "star": gv.networks.star(5),
+    "grid": gv.networks.grid(6),
+    "complete": gv.networks.complete(4),
+    "random": gv.networks.erdos_renyi(6, 0.5, seed=2),
 }
 
 
@@ -40,10 +40,10 @@ def test_the_costs_of_all_links_add_up_to_the_whole_objective(network: Network, 
     bases = points(network.n_agents, seed)
     problems = [
         gv.CompletionProblem(part, unobserved=0.1)
-        for part in gv.split_users(ratings(seed), network.n_agents)
+        for part in gv.datasets.split_users(ratings(seed), network.n_agents)
     ]
     # Without a preconditioner and with γ = 1e-9 a move is −γ times the gradient of its links.
-    method = gv.stochastic(rho, step=gv.StepSize(1e-9))
+    method = gv.gossip.stochastic(rho, step=gv.StepSize(1e-9))
     total = [np.zeros_like(basis) for basis in bases]
     for one, other in network.edges:
         for agent, neighbour in ((one, other), (other, one)):
@@ -66,7 +66,7 @@ def test_the_costs_of_all_links_add_up_to_the_whole_objective(network: Network, 
 
 
 @pytest.mark.parametrize("make", PROBLEMS.values(), ids=PROBLEMS.keys())
-@pytest.mark.parametrize("method", [gv.stochastic(5.0), gv.precon_stochastic(5.0)])
+@pytest.mark.parametrize("method", [gv.gossip.stochastic(5.0), gv.gossip.precon_stochastic(5.0)])
 def test_a_step_follows_the_subspace_not_its_basis(make: object, method: gv.Gossip) -> None:
     problem: LocalProblem = make(0)  # type: ignore[operator]
     point, other = points(2)
@@ -115,7 +115,7 @@ def test_the_unit_step_of_the_curvature_is_the_linearised_one() -> None:
     # Where all items have the same scale; else what is divided must still be projected.
     evaluation = gv.PCAProblem(samples()).evaluate(point)
     for step in (gv.StepSize(1.0), gv.StepSize(None)):
-        method = replace(gv.precon_stochastic(5.0), step=step)
+        method = replace(gv.gossip.precon_stochastic(5.0), step=step)
         move = gossip_step(GRASSMANN, method, point, evaluation, [other], degree=2, slot=9)
         assert move.step == pytest.approx(1.0, rel=1e-12)
 
@@ -123,7 +123,7 @@ def test_the_unit_step_of_the_curvature_is_the_linearised_one() -> None:
 def test_a_step_reports_what_it_saw() -> None:
     point, one, other = points(3)
     evaluation = gv.CompletionProblem(ratings()).evaluate(point)
-    method = gv.stochastic(2.0, step=gv.StepSize(1e-3, 0.5))
+    method = gv.gossip.stochastic(2.0, step=gv.StepSize(1e-3, 0.5))
     move = gossip_step(GRASSMANN, method, point, evaluation, [one, other], degree=2, slot=6)
     assert move.step == 1e-3 / 4
     assert move.distances == (GRASSMANN.distance(point, one), GRASSMANN.distance(point, other))
@@ -136,7 +136,7 @@ def test_without_weight_on_agreement_neighbours_do_not_matter() -> None:
     evaluation = gv.CompletionProblem(ratings(), unobserved=0.1).evaluate(point)
     moves = [
         gossip_step(
-            GRASSMANN, gv.precon_stochastic(0.0), point, evaluation, [near], degree=1, slot=0
+            GRASSMANN, gv.gossip.precon_stochastic(0.0), point, evaluation, [near], degree=1, slot=0
         ).point
         for near in (one, other)
     ]

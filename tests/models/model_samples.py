@@ -20,7 +20,7 @@ from grassvine.models import (
     SubspaceModel,
     TasksModel,
 )
-from grassvine.models.forms import Model
+from grassvine.models.persistence.forms import Model
 
 N_ITEMS, N_USERS, RANK = 20, 60, 3
 

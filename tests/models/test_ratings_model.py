@@ -16,7 +16,7 @@ from grassvine.data.ids import Ids
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import BasisError, DataError, PlanError
 from grassvine.models import OffsetPenalties, RatingsModel, UserPart, ranking
-from grassvine.problems.offset_ratings import OffsetRatings
+from grassvine.problems.biased_ratings import OffsetRatings
 
 USERS = [f"user {number:02}" for number in range(N_USERS)]
 ITEMS = [f"film {number:02}" for number in range(N_ITEMS)]

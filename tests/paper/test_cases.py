@@ -4,26 +4,26 @@ import numpy as np
 import pytest
 
 import grassvine as gv
-from grassvine.data import LowRankRatings, SubspaceTasks
+from grassvine.datasets import LowRankRatings, SubspaceTasks
 
 NOISE_FLOOR = 1e-12  # the mean square of the noise, whose standard deviation is 1e-6
-GRASSMANN = gv.Grassmann()
+GRASSMANN = gv.geometry.Grassmann()
 
 
 def complete(data: LowRankRatings, method: gv.Gossip, seed: int = 7) -> gv.Run:
     ratings = data.ratings
-    problems = [gv.CompletionProblem(part) for part in gv.split_users(ratings, 6)]
-    return gv.run(gv.Plan(ratings.n_items, 5, gv.path(6), method, seed=seed), problems)
+    problems = [gv.CompletionProblem(part) for part in gv.datasets.split_users(ratings, 6)]
+    return gv.run(gv.Plan(ratings.n_items, 5, gv.networks.path(6), method, seed=seed), problems)
 
 
 @pytest.fixture(scope="module")
 def case4() -> LowRankRatings:
-    return gv.low_rank_ratings(500, 12_000, 5, oversampling=6.0, seed=1)
+    return gv.datasets.low_rank_ratings(500, 12_000, 5, oversampling=6.0, seed=1)
 
 
 @pytest.mark.parametrize("seed", [7, 8])
 @pytest.mark.parametrize(
-    "method", [gv.precon_stochastic(1e3, 1000), gv.precon_parallel(1e3, 400)], ids=str
+    "method", [gv.gossip.precon_stochastic(1e3, 1000), gv.gossip.precon_parallel(1e3, 400)], ids=str
 )
 def test_case_4_reaches_the_noise_floor(
     case4: LowRankRatings, method: gv.Gossip, seed: int
@@ -36,7 +36,7 @@ def test_case_4_reaches_the_noise_floor(
 def test_case_4_plain_gossip_with_the_automatic_step_reaches_the_noise_floor(
     case4: LowRankRatings,
 ) -> None:
-    result = complete(case4, gv.stochastic(1e3, 1000))
+    result = complete(case4, gv.gossip.stochastic(1e3, 1000))
     assert result.history.final()["mse"].max() <= NOISE_FLOOR
 
 
@@ -58,25 +58,25 @@ def test_with_a_huge_weight_there_is_only_consensus(
 
 @pytest.fixture(scope="module")
 def case6() -> SubspaceTasks:
-    return gv.subspace_tasks(100, 1000, 5, seed=1)
+    return gv.datasets.subspace_tasks(100, 1000, 5, seed=1)
 
 
 @pytest.mark.parametrize("seed", [7, 8])
 def test_case_6_every_agent_finds_the_subspace(case6: SubspaceTasks, seed: int) -> None:
-    problems = [gv.MultitaskProblem(part) for part in gv.split_tasks(case6.tasks, 6)]
-    plan = gv.Plan(100, 5, gv.path(6), gv.precon_parallel(1e3, 400), seed=seed)
+    problems = [gv.MultitaskProblem(part) for part in gv.datasets.split_tasks(case6.tasks, 6)]
+    plan = gv.Plan(100, 5, gv.networks.path(6), gv.gossip.precon_parallel(1e3, 400), seed=seed)
     result = gv.run(plan, problems)
     assert max(GRASSMANN.distance(basis, case6.subspace) for basis in result.bases) <= 4e-7
 
 
 @pytest.fixture(scope="module")
 def case1() -> LowRankRatings:
-    return gv.low_rank_ratings(10_000, 100_000, 5, oversampling=6.0, seed=1)
+    return gv.datasets.low_rank_ratings(10_000, 100_000, 5, oversampling=6.0, seed=1)
 
 
 @pytest.mark.paper
 @pytest.mark.parametrize(
-    "method", [gv.precon_stochastic(1e3, 1000), gv.precon_parallel(1e3, 400)], ids=str
+    "method", [gv.gossip.precon_stochastic(1e3, 1000), gv.gossip.precon_parallel(1e3, 400)], ids=str
 )
 def test_case_1_reaches_the_noise_floor(case1: LowRankRatings, method: gv.Gossip) -> None:
     result = complete(case1, method)
@@ -85,6 +85,6 @@ def test_case_1_reaches_the_noise_floor(case1: LowRankRatings, method: gv.Gossip
 
 @pytest.mark.paper
 def test_case_1_with_a_huge_weight_there_is_only_consensus(case1: LowRankRatings) -> None:
-    result = complete(case1, gv.precon_stochastic(1e10, 1000))
+    result = complete(case1, gv.gossip.precon_stochastic(1e10, 1000))
     assert result.neighbour_distance <= 1e-4
     assert result.history.final()["mse"].min() > 1.0

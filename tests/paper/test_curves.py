@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from tests.paper.test_case_types import RECORD
 
-from grassvine.gossip import History, StepReport
-from grassvine.gossip.history import Recorder
 from grassvine.paper.case import Finished
 from grassvine.paper.curves import after, curve, sooner, updates_to, value_at
+from grassvine.protocol import History, StepReport
+from grassvine.protocol.history import Recorder
 
 
 def history(*rows: tuple[int, float, float]) -> History:

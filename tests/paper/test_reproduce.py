@@ -253,7 +253,7 @@ def test_the_engine_and_the_watch_of_a_request_are_used(world: World) -> None:
         n_slots: int
         seen: int = 0
 
-        def __call__(self, report: gv.gossip.StepReport) -> None:
+        def __call__(self, report: gv.protocol.StepReport) -> None:
             self.seen += 1
 
         def __enter__(self) -> "Bar":
@@ -351,7 +351,7 @@ def test_absent_data_are_named_with_the_way_to_get_them(
     name: str, title: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GRASSVINE_DATA", str(tmp_path))
-    monkeypatch.setattr("grassvine.data.store.cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr("grassvine.datasets.store.cache_folder", lambda: tmp_path / "cache")
     with pytest.raises(DataError, match=f"{title}.* is not at .*; run 'grassvine data fetch"):
         CASES[name].experiment.run(Request())
 

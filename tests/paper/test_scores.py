@@ -21,7 +21,7 @@ DIGITS = 1e-9
 
 
 def basis(seed: int = 0) -> Array:
-    return gv.Grassmann().random_point(N_ITEMS, 3, stream(seed, "test", "basis"))
+    return gv.geometry.Grassmann().random_point(N_ITEMS, 3, stream(seed, "test", "basis"))
 
 
 def naive_errors(
@@ -101,7 +101,7 @@ def test_squared_errors_with_offsets_are_those_of_a_loop(bounds: tuple[float, fl
 
 def test_the_mean_is_over_entries_and_each_agent_predicts_its_own_users() -> None:
     whole = hold_out_ratings(ratings(), 0.2, seed=2)
-    trains, tests = (gv.split_users(part, 3) for part in whole)
+    trains, tests = (gv.datasets.split_users(part, 3) for part in whole)
     bases = [basis(seed) for seed in range(3)]
     problems = [gv.CompletionProblem(part) for part in trains]
     each = [naive_errors(*part, 0.0) for part in zip(trains, tests, bases, strict=True)]

@@ -9,7 +9,6 @@ from tests.samples import N_ITEMS, ratings, tasks
 
 import grassvine as gv
 from grassvine.data import fold_ratings
-from grassvine.engines import Run
 from grassvine.foundations.arrays import Array
 from grassvine.gossip import Gossip
 from grassvine.paper import Request
@@ -31,6 +30,7 @@ from grassvine.paper.variants import (
     precon_stochastic_gossip,
     stochastic_gossip,
 )
+from grassvine.runs import Run
 
 
 def short(variant: Variant, n_slots: int = 12) -> Variant:
@@ -46,7 +46,9 @@ def named(name: str, rho: float = 1.0, n_slots: int = 4) -> Variant:
 
 
 def problems() -> list[gv.CompletionProblem]:
-    return [gv.CompletionProblem(part, unobserved=0.1) for part in gv.split_users(ratings(), 3)]
+    return [
+        gv.CompletionProblem(part, unobserved=0.1) for part in gv.datasets.split_users(ratings(), 3)
+    ]
 
 
 def by_rho(errors: Mapping[float, float]) -> Fold:
@@ -82,7 +84,7 @@ def test_of_errors_within_a_tenth_agreement_decides(error: float, winner: str) -
     assert best(candidates, [fold], 2, REQUEST).name == winner
 
 
-class Overflowing(gv.Grassmann):
+class Overflowing(gv.geometry.Grassmann):
     """A space in which the first meeting fails, as it does where numbers overflow."""
 
     def log(self, point: Array, other: Array) -> Array:
@@ -128,7 +130,7 @@ def test_the_best_step_is_one_of_the_grid(variant: Variant, plain: bool) -> None
     if plain:
         # The lengths are multiples of one length, the median of linearised steps of the start.
         begun = replace(short(variant).method(3), n_slots=12)  # type: ignore[type-var]
-        plan = gv.Plan(N_ITEMS, 2, gv.path(3), begun)
+        plan = gv.Plan(N_ITEMS, 2, gv.networks.path(3), begun)
         steps = gv.run(plan, fold.problems).history["step"]
         unit = float(np.median(steps[steps > 0.0]))
         assert any(method.step.a == pytest.approx(factor * unit) for factor in FACTORS)
@@ -151,9 +153,9 @@ def test_a_fold_of_ratings_scores_held_out_entries_by_the_agents_own_bases() -> 
     train, test = fold_ratings(ratings(), 4, seed=3)[2]
     fold = rating_fold(train, test, 3)
     assert sum(problem.n_values for problem in fold.problems) == train.n_values
-    result = gv.run(gv.Plan(N_ITEMS, 2, gv.path(3), gv.Gossip(n_slots=3)), fold.problems)
-    parts = [gv.CompletionProblem(part) for part in gv.split_users(train, 3)]
-    wanted = mean_squared_error(parts, result.bases, gv.split_users(test, 3))
+    result = gv.run(gv.Plan(N_ITEMS, 2, gv.networks.path(3), gv.Gossip(n_slots=3)), fold.problems)
+    parts = [gv.CompletionProblem(part) for part in gv.datasets.split_users(train, 3)]
+    wanted = mean_squared_error(parts, result.bases, gv.datasets.split_users(test, 3))
     assert fold.error(result) == pytest.approx(wanted, rel=1e-12)
 
 
@@ -163,7 +165,9 @@ def test_folds_of_tasks_leave_out_every_sample_once() -> None:
     assert len(folds) == 5
     left_out = [given.n_values - sum(p.n_values for p in fold.problems) for fold in folds]
     assert sum(left_out) == given.n_values
-    result = gv.run(gv.Plan(N_ITEMS, 2, gv.path(3), gv.Gossip(n_slots=3)), folds[0].problems)
+    result = gv.run(
+        gv.Plan(N_ITEMS, 2, gv.networks.path(3), gv.Gossip(n_slots=3)), folds[0].problems
+    )
     assert np.isfinite(folds[0].error(result))
 
 

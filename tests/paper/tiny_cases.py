@@ -6,17 +6,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.data.rating_files import u_data
+from tests.datasets.rating_files import u_data
 
 import grassvine as gv
 from grassvine.foundations.errors import DataError
-from grassvine.gossip import Method, Offsets
 from grassvine.paper import CASES, Case
 from grassvine.paper.completion import CompletionExperiment, OneOf
 from grassvine.paper.ratings import Protocol, RatingsExperiment
 from grassvine.paper.real_tasks import BenchmarkExperiment
 from grassvine.paper.synthetic_tasks import SubspaceExperiment, SyntheticTasks
 from grassvine.paper.variants import Variant
+from grassvine.protocol import Method
+from grassvine.sums import Offsets
 
 N_AGENTS = 3
 N_TEST = 500
@@ -92,7 +93,7 @@ def _short_variant(variant: Variant, slots: int) -> Variant:
 def _small_tasks(name: str) -> gv.Tasks:
     if name not in ("parkinsons", "school"):
         raise DataError(f"no tasks {name}; choose another.")
-    return gv.subspace_tasks(8, 12, 3, samples=(10, 20), noise=1.0, seed=len(name)).tasks
+    return gv.datasets.subspace_tasks(8, 12, 3, samples=(10, 20), noise=1.0, seed=len(name)).tasks
 
 
 def _small_ratings() -> list[tuple[int, int, float]]:

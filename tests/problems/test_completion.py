@@ -52,7 +52,7 @@ def test_the_kernel_does_what_the_definition_says(
     rank: int, lam: float, mu: float, seed: int, flat: bool
 ) -> None:
     table = ratings(seed)
-    space = gv.Euclidean() if flat else gv.Grassmann()
+    space = gv.geometry.Euclidean() if flat else gv.geometry.Grassmann()
     basis = space.random_point(N_ITEMS, rank, stream(seed, "start"))
     problem = gv.CompletionProblem(table, unobserved=lam, tikhonov=mu)
     cost, gradient, weights = by_the_book(table, basis, lam, mu)
@@ -71,7 +71,7 @@ def test_the_kernel_does_what_the_definition_says(
 def test_users_with_few_or_no_ratings_are_handled(lam: float) -> None:
     table = scarce_ratings()
     problem = gv.CompletionProblem(table, unobserved=lam)
-    basis = gv.Grassmann().random_point(N_ITEMS, 5, np.random.default_rng(0))
+    basis = gv.geometry.Grassmann().random_point(N_ITEMS, 5, np.random.default_rng(0))
     evaluation = problem.evaluate(basis)
     weights = problem.weights(basis)
     assert np.isfinite(evaluation.gradient).all() and np.isfinite(weights).all()
@@ -95,7 +95,7 @@ def test_the_bits_do_not_depend_on_the_number_of_threads(
     one = gv.CompletionProblem(table, unobserved=0.1)
     many = gv.CompletionProblem(table, unobserved=0.1, threads=threads)
     assert len(one._blocks) == 8
-    basis = gv.Grassmann().random_point(N_ITEMS, 4, np.random.default_rng(0))
+    basis = gv.geometry.Grassmann().random_point(N_ITEMS, 4, np.random.default_rng(0))
     direction = np.random.default_rng(1).standard_normal((N_ITEMS, 4))
     first, second = one.evaluate(basis), many.evaluate(basis)
     assert first.cost == second.cost and first.squared_error == second.squared_error
@@ -115,11 +115,11 @@ def test_blocks_cover_every_user_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_parts_add_up_to_the_whole() -> None:
     table = ratings(0)
-    basis = gv.Grassmann().random_point(N_ITEMS, 4, np.random.default_rng(0))
+    basis = gv.geometry.Grassmann().random_point(N_ITEMS, 4, np.random.default_rng(0))
     whole = gv.CompletionProblem(table, unobserved=0.1).evaluate(basis)
     parts = [
         gv.CompletionProblem(part, unobserved=0.1).evaluate(basis)
-        for part in gv.split_users(table, 7)
+        for part in gv.datasets.split_users(table, 7)
     ]
     # The same numbers added in another order.
     assert sum(part.cost for part in parts) == pytest.approx(whole.cost, rel=1e-13)
@@ -134,7 +134,7 @@ def test_the_scale_of_an_item_is_the_share_of_the_energy_of_its_users(
     table = scarce_ratings()
     _, known = dense(table)
     problem = gv.CompletionProblem(table, unobserved=lam, tikhonov=mu)
-    basis = gv.Grassmann().random_point(N_ITEMS, 3, np.random.default_rng(0))
+    basis = gv.geometry.Grassmann().random_point(N_ITEMS, 3, np.random.default_rng(0))
     seen = np.sum(np.where(known, problem.weights(basis) @ basis.T, 0.0) ** 2, axis=1)
     traces = known @ np.sum(basis**2, axis=1)
     energies = np.divide(3 * seen, traces, out=np.zeros_like(seen), where=traces > 0)
@@ -148,9 +148,9 @@ def test_the_scale_of_an_item_is_the_share_of_the_energy_of_its_users(
 @pytest.mark.parametrize("lam", [0.0, 0.05, 0.3])
 def test_the_curvature_bounds_the_hessian_with_weights_held_fixed(lam: float) -> None:
     """diag(s)·ξ·K against Σ w_j w_jᵀ at each item, for a table with users of unequal counts."""
-    table = gv.low_rank_ratings(60, 500, 3, oversampling=6.0, noise=0.1, seed=2).ratings
+    table = gv.datasets.low_rank_ratings(60, 500, 3, oversampling=6.0, noise=0.1, seed=2).ratings
     problem = gv.CompletionProblem(table, unobserved=lam)
-    basis = gv.descend(problem, gv.Plan(60, 3, gv.path(2)).start(0), 50)
+    basis = gv.gossip.descend(problem, gv.Plan(60, 3, gv.networks.path(2)).start(0), 50)
     weights, evaluation = problem.weights(basis), problem.evaluate(basis)
     _, known = dense(table)
     for item in range(60):
@@ -176,10 +176,12 @@ def test_one_compilation_serves_every_rank() -> None:
         return len(kernel.signatures)
 
     problem = gv.CompletionProblem(ratings(0))
-    problem.evaluate(gv.Grassmann().random_point(N_ITEMS, 1, np.random.default_rng(0)))
+    problem.evaluate(gv.geometry.Grassmann().random_point(N_ITEMS, 1, np.random.default_rng(0)))
     before = compiled()
     for rank in (2, 3, 4, 7):
-        problem.evaluate(gv.Grassmann().random_point(N_ITEMS, rank, np.random.default_rng(0)))
+        problem.evaluate(
+            gv.geometry.Grassmann().random_point(N_ITEMS, rank, np.random.default_rng(0))
+        )
     assert compiled() == before > 0
 
 

@@ -16,20 +16,22 @@ def without_curvature(basis: Array) -> tuple[float, Array]:
 
 def test_an_own_problem_is_short_and_runs_like_any_other() -> None:
     assert len(inspect.getsource(own_function).splitlines()) <= 30
-    plan = gv.Plan(N_ITEMS, 2, gv.ring(3), gv.Gossip(rho=1.0, n_slots=300))
+    plan = gv.Plan(N_ITEMS, 2, gv.networks.ring(3), gv.Gossip(rho=1.0, n_slots=300))
     result = gv.run(plan, [gv.CustomProblem(N_ITEMS, own_function)] * 3)
     # The agents have the same function: their common answer is exact, at a linear rate.
     wanted = np.eye(N_ITEMS)[:, :2]
-    assert max(gv.Grassmann().distance(basis, wanted) for basis in result.bases) < 1e-10
+    assert max(gv.geometry.Grassmann().distance(basis, wanted) for basis in result.bases) < 1e-10
 
 
 def test_without_a_curvature_a_step_size_must_be_chosen() -> None:
     problems = [gv.CustomProblem(N_ITEMS, without_curvature)] * 3
-    plan = gv.Plan(N_ITEMS, 2, gv.ring(3), gv.Gossip(rho=1.0, n_slots=9))
+    plan = gv.Plan(N_ITEMS, 2, gv.networks.ring(3), gv.Gossip(rho=1.0, n_slots=9))
     with pytest.raises(AgentError, match="the problem states no curvature; let its function"):
         gv.run(plan, problems)
     step = gv.StepSize(0.1, 0.01)
-    slow = gv.Plan(N_ITEMS, 2, gv.ring(3), gv.stochastic(rho=1.0, n_slots=300, step=step))
+    slow = gv.Plan(
+        N_ITEMS, 2, gv.networks.ring(3), gv.gossip.stochastic(rho=1.0, n_slots=300, step=step)
+    )
     history = gv.run(slow, problems).history
     assert history.final()["cost"].max() < history["cost"][0]
 
@@ -44,11 +46,11 @@ def test_the_shipped_check_finds_a_wrong_gradient_and_a_cost_of_the_basis() -> N
         gradient[:, 0] = basis[:, 0] * np.arange(len(basis))
         return 0.5 * float(gradient[:, 0] @ basis[:, 0]), gradient
 
-    gv.check_problem(gv.CustomProblem(N_ITEMS, without_curvature), 2)
+    gv.checks.check_problem(gv.CustomProblem(N_ITEMS, without_curvature), 2)
     with pytest.raises(CheckFailed, match="Taylor slope is 1"):
-        gv.check_problem(gv.CustomProblem(N_ITEMS, wrong_gradient), 2)
+        gv.checks.check_problem(gv.CustomProblem(N_ITEMS, wrong_gradient), 2)
     with pytest.raises(CheckFailed, match="replacing U by UQ changes nothing"):
-        gv.check_problem(gv.CustomProblem(N_ITEMS, of_the_basis), 2)
+        gv.checks.check_problem(gv.CustomProblem(N_ITEMS, of_the_basis), 2)
 
 
 @pytest.mark.parametrize(

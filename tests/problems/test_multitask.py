@@ -24,7 +24,7 @@ def by_the_book(given: gv.Tasks, basis: Array, lam: float) -> tuple[float, Array
 @pytest.mark.parametrize("rank", [1, 3, 5])
 def test_it_does_what_the_definition_says(lam: float, rank: int) -> None:
     given = tasks()
-    basis = gv.Grassmann().random_point(N_ITEMS, rank, np.random.default_rng(0))
+    basis = gv.geometry.Grassmann().random_point(N_ITEMS, rank, np.random.default_rng(0))
     cost, gradient, weights = by_the_book(given, basis, lam)
     problem = gv.MultitaskProblem(given, ridge=lam)
     found = problem.evaluate(basis)
@@ -51,7 +51,7 @@ def test_a_task_without_samples_contributes_nothing() -> None:
     longer = gv.Tasks.from_arrays(
         [empty[0], *given.features, empty[0]], [empty[1], *given.targets, empty[1]]
     )
-    basis = gv.Grassmann().random_point(N_ITEMS, 3, np.random.default_rng(0))
+    basis = gv.geometry.Grassmann().random_point(N_ITEMS, 3, np.random.default_rng(0))
     one, other = gv.MultitaskProblem(given), gv.MultitaskProblem(longer)
     assert one.evaluate(basis).cost == other.evaluate(basis).cost
     weights = other.weights(basis)
@@ -62,7 +62,7 @@ def test_a_task_without_samples_contributes_nothing() -> None:
 def test_tasks_with_fewer_samples_than_dimensions_are_handled() -> None:
     rng = np.random.default_rng(0)
     few = gv.Tasks.from_arrays([rng.standard_normal((2, 6))], [rng.standard_normal(2)])
-    evaluation = gv.MultitaskProblem(few).evaluate(gv.Grassmann().random_point(6, 4, rng))
+    evaluation = gv.MultitaskProblem(few).evaluate(gv.geometry.Grassmann().random_point(6, 4, rng))
     assert np.isfinite(evaluation.gradient).all()
     assert evaluation.cost < 1e-12  # four weights fit two samples
 

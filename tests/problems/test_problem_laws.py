@@ -20,14 +20,14 @@ Maker = Callable[[int], LocalProblem]
 @settings(max_examples=10)
 @given(rank=st.integers(1, 5), seed=st.integers(0, 2**32))
 def test_a_problem_keeps_its_laws(make: Maker, rank: int, seed: int) -> None:
-    gv.check_problem(make(seed), rank, seed=seed)
+    gv.checks.check_problem(make(seed), rank, seed=seed)
 
 
 @each_problem
 @pytest.mark.parametrize("rank", [1, 3, 5])
 def test_gradients_have_taylor_slope_two(make: Maker, rank: int) -> None:
-    for geometry in (gv.Grassmann(), gv.Euclidean()):
-        slope = gv.check_gradient(make(0), rank, geometry=geometry)
+    for geometry in (gv.geometry.Grassmann(), gv.geometry.Euclidean()):
+        slope = gv.checks.check_gradient(make(0), rank, geometry=geometry)
         assert 1.9 <= slope <= 2.1
 
 
@@ -37,8 +37,8 @@ def test_hessians_have_taylor_slope_two(make: Maker, rank: int) -> None:
     problem = make(0)
     if not isinstance(problem, TwiceDifferentiable):
         pytest.skip("a user's own function has no Hessian product")
-    for geometry in (gv.Grassmann(), gv.Euclidean()):
-        slope = gv.check_hessian(problem, rank, geometry=geometry)
+    for geometry in (gv.geometry.Grassmann(), gv.geometry.Euclidean()):
+        slope = gv.checks.check_hessian(problem, rank, geometry=geometry)
         assert 1.9 <= slope <= 2.1
 
 
@@ -49,7 +49,7 @@ def test_the_hessian_is_symmetric(make: Maker, rank: int) -> None:
     if not isinstance(problem, TwiceDifferentiable):
         pytest.skip("a user's own function has no Hessian product")
     rng = np.random.default_rng(1)
-    basis = gv.Grassmann().random_point(N_ITEMS, rank, rng)
+    basis = gv.geometry.Grassmann().random_point(N_ITEMS, rank, rng)
     one, other = rng.standard_normal((2, N_ITEMS, rank))
     left = float(np.sum(one * problem.hessian_product(basis, other)))
     right = float(np.sum(other * problem.hessian_product(basis, one)))

@@ -3,7 +3,7 @@ import io
 import pytest
 from rich.console import Console
 
-from grassvine.gossip import StepReport
+from grassvine.protocol import StepReport
 from grassvine.report.progress import ProgressBar
 
 

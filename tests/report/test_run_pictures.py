@@ -15,7 +15,7 @@ from grassvine.report.run_pictures import run_pictures, write_run_pictures
 
 def run(n_agents: int) -> gv.Run:
     parts = np.array_split(samples.samples(), n_agents)
-    plan = gv.Plan(samples.N_ITEMS, 2, gv.path(n_agents), gv.Exact())
+    plan = gv.Plan(samples.N_ITEMS, 2, gv.networks.path(n_agents), gv.Exact())
     return gv.run(plan, [gv.PCAProblem(part) for part in parts])
 
 

@@ -1,11 +1,11 @@
 """Rivals to measure against."""
 
+from grassvine.averaging.dlmafit import DLMaFit
 from grassvine.baselines.altmin import AltMinResult, alt_min
 from grassvine.baselines.pymanopt_bridge import from_pymanopt, to_pymanopt
 from grassvine.baselines.rtrmc import rtrmc
 from grassvine.baselines.spectral import spectral_start
 from grassvine.baselines.trust_region import BatchResult, Iteration, LocalModel, trust_region
-from grassvine.gossip.dlmafit import DLMaFit
 
 __all__ = [
     "AltMinResult",

@@ -10,7 +10,7 @@ from grassvine.foundations.arrays import Array
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.foundations.errors import DataError
 from grassvine.geometry import Grassmann
-from grassvine.gossip.metric import curvature
+from grassvine.gossip.preconditioner import curvature
 from grassvine.problems import LocalProblem, TwiceDifferentiable
 
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from grassvine.checks.laws import require
 from grassvine.foundations.blas import one_blas_thread
-from grassvine.gossip.agent import Agent, State
-from grassvine.gossip.message import Message, decode, encode
+from grassvine.protocol.agent import Agent, State
+from grassvine.protocol.message import Message, decode, encode
 
 
 def check_agent(make: Callable[[], Agent], neighbour: Agent) -> None:

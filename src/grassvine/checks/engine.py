@@ -6,29 +6,21 @@ from itertools import pairwise
 
 import numpy as np
 
+from grassvine.averaging import REXTRA, DLMaFit, Tracked
 from grassvine.checks.laws import require
-from grassvine.data import low_rank_ratings, split_tasks, split_users, subspace_tasks
+from grassvine.data import split_tasks, split_users
+from grassvine.datasets import low_rank_ratings, subspace_tasks
 from grassvine.engines.base import Engine
 from grassvine.engines.local import LocalEngine
-from grassvine.engines.run import Run, run
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import AgentError, CheckFailed
-from grassvine.gossip import (
-    REXTRA,
-    DLMaFit,
-    Exact,
-    Gossip,
-    Plan,
-    StepReport,
-    Tracked,
-    Validated,
-    parallel,
-    precon_parallel,
-    precon_stochastic,
-    stochastic,
-)
-from grassvine.network import AllEdges, erdos_renyi, path
+from grassvine.gossip import Gossip, parallel, precon_parallel, precon_stochastic, stochastic
+from grassvine.networks import AllEdges, erdos_renyi, path
 from grassvine.problems import CompletionProblem, Evaluation, LocalProblem, MultitaskProblem
+from grassvine.protocol import StepReport
+from grassvine.runs import Plan
+from grassvine.runs.run import Run, run
+from grassvine.sums import Exact, Validated
 
 RANK = 3
 N_AGENTS = 5

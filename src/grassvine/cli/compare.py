@@ -9,7 +9,7 @@ from grassvine.cli.config import ConfigFile
 from grassvine.cli.output import AsJson, busy, print_object, say
 
 if TYPE_CHECKING:
-    from grassvine.estimators.comparison import Comparison
+    from grassvine.jobs.comparison import Comparison
 
 
 def compare(
@@ -35,9 +35,9 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Compare methods: errors as mean ± sd over splits, seconds, and a paired t-test."""
-    from grassvine.data import read_ratings
-    from grassvine.estimators.comparison import compare as run_comparison
-    from grassvine.estimators.contenders import Setting
+    from grassvine.datasets import read_ratings
+    from grassvine.jobs.compared_methods import Setting
+    from grassvine.jobs.comparison import compare as run_comparison
 
     choices: Any = {"duplicates": duplicates, "missing": missing}
     table = read_ratings(

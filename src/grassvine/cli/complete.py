@@ -6,7 +6,7 @@ import typer
 
 from grassvine.cli import options
 from grassvine.cli.config import ConfigFile
-from grassvine.cli.learn import learn
+from grassvine.cli.fit import learn
 from grassvine.cli.output import AsJson, Overwrite
 
 
@@ -56,7 +56,7 @@ def complete(
     as_json: AsJson = False,
 ) -> None:
     """Learn from ratings that one or many hold, and measure on ratings that are held out."""
-    from grassvine.estimators.rating_request import CompletionRequest
+    from grassvine.jobs.completion import CompletionRequest
 
     words: dict[str, Any] = {
         "rank": options.rank_of(rank),

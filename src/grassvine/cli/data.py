@@ -17,8 +17,8 @@ def list_sources(as_json: AsJson = False) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from grassvine.data.sources import SOURCES
-    from grassvine.data.store import find
+    from grassvine.datasets.sources import SOURCES
+    from grassvine.datasets.store import find
 
     places = {name: find(source) for name, source in SOURCES.items()}
     if as_json:
@@ -54,8 +54,8 @@ def fetch_source(
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
-    from grassvine.data.sources import SOURCES
-    from grassvine.data.store import fetch
+    from grassvine.datasets.sources import SOURCES
+    from grassvine.datasets.store import fetch
 
     if name in SOURCES:
         typer.echo(f"terms of {SOURCES[name].title}: {SOURCES[name].terms}", err=True)

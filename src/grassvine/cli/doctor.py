@@ -21,7 +21,7 @@ def doctor(
     as_json: AsJson = False,
 ) -> None:
     """Tell versions, BLAS, caches, threads, data folders, disk, and how to install what lacks."""
-    from grassvine.estimators.engine_choice import RAY, EngineChoice
+    from grassvine.jobs.engine_options import RAY, EngineChoice
     from grassvine.report.doctor import diagnose
 
     EngineChoice(engine=engine, address=address, checkpoints=checkpoints)  # refuses the senseless

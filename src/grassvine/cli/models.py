@@ -41,9 +41,9 @@ def predict(
     as_json: AsJson = False,
 ) -> None:
     """Predict ratings of pairs, targets of samples, or coordinates along components."""
-    from grassvine.data import read_table
+    from grassvine.data.tables import read_table
     from grassvine.models import RatingsModel, TasksModel, inspect, load
-    from grassvine.models.asking import coordinates, predict_ratings, predict_targets
+    from grassvine.models.queries import coordinates, predict_ratings, predict_targets
 
     choice: Any = on_unknown
     check_table_place(out, overwrite=overwrite)
@@ -75,8 +75,8 @@ def recommend(
     as_json: AsJson = False,
 ) -> None:
     """Recommend the items of highest predicted rating, to all users unless some are named."""
-    from grassvine.data import read_table
-    from grassvine.models.asking import (
+    from grassvine.data.tables import read_table
+    from grassvine.models.queries import (
         load_ratings_model,
         users_known,
         users_listed,
@@ -122,9 +122,9 @@ def fold_in(
     as_json: AsJson = False,
 ) -> None:
     """Solve new users from their ratings, without learning anew, and recommend to them."""
-    from grassvine.data import read_table
-    from grassvine.models.asking import load_ratings_model, new_ratings
-    from grassvine.models.files import inspect, may_replace, save
+    from grassvine.data.tables import read_table
+    from grassvine.models.persistence.files import inspect, may_replace, save
+    from grassvine.models.queries import load_ratings_model, new_ratings
 
     choice: Any = duplicates
     if out is not None:

@@ -6,7 +6,7 @@ import typer
 
 from grassvine.cli import options
 from grassvine.cli.config import ConfigFile
-from grassvine.cli.learn import learn
+from grassvine.cli.fit import learn
 from grassvine.cli.output import AsJson, Overwrite
 
 
@@ -43,7 +43,7 @@ def multitask(
     as_json: AsJson = False,
 ) -> None:
     """Learn the subspace that the weights of many regressions share."""
-    from grassvine.estimators.task_request import MultitaskRequest
+    from grassvine.jobs.multitask import MultitaskRequest
 
     words: dict[str, Any] = {"rank": options.rank_of(rank)}
     request = MultitaskRequest(

@@ -52,7 +52,7 @@ def busy(what: str) -> "Status":
 
 def check_table_place(out: Path | None, *, overwrite: bool) -> None:
     """Refuse a file that a table cannot be written to; best before the work."""
-    from grassvine.data.export import SUFFIXES
+    from grassvine.data.tables.export import SUFFIXES
     from grassvine.foundations.errors import DataError, unknown
 
     if out is None:
@@ -65,7 +65,7 @@ def check_table_place(out: Path | None, *, overwrite: bool) -> None:
 
 def put_table(frame: "pl.DataFrame", name: str, out: Path | None, as_json: bool) -> None:
     """Write a table to a file, or print it as CSV or as one object."""
-    from grassvine.data.export import encode_table
+    from grassvine.data.tables.export import encode_table
     from grassvine.foundations.files import write_whole
 
     if out is not None:

@@ -6,7 +6,7 @@ import typer
 
 from grassvine.cli import options
 from grassvine.cli.config import ConfigFile
-from grassvine.cli.learn import learn
+from grassvine.cli.fit import learn
 from grassvine.cli.output import AsJson, Overwrite
 
 
@@ -37,7 +37,7 @@ def pca(
     as_json: AsJson = False,
 ) -> None:
     """Find the principal components of a table whose rows agents keep."""
-    from grassvine.estimators.pca_request import PCARequest
+    from grassvine.jobs.pca import PCARequest
 
     request = PCARequest(
         table,

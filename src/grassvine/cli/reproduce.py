@@ -10,7 +10,7 @@ import typer
 
 if TYPE_CHECKING:
     from grassvine.engines import Engine
-    from grassvine.gossip import Observer
+    from grassvine.protocol import Observer
 
 ALL = "all"
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from grassvine.cli.learn import tell
+from grassvine.cli.fit import tell
 from grassvine.cli.output import AsJson, busy, print_object, say
 
 Run = Annotated[Path, typer.Argument(help="A folder that --run wrote.", show_default=False)]
@@ -20,7 +20,7 @@ def plot(
     as_json: AsJson = False,
 ) -> None:
     """Draw a run: its cost, agreement, network, and the angles between agents."""
-    from grassvine.estimators.run_folder import load_run
+    from grassvine.jobs.run_folder import load_run
     from grassvine.report.run_pictures import write_run_pictures
 
     saved = load_run(run)
@@ -40,8 +40,8 @@ def rerun(
     as_json: AsJson = False,
 ) -> None:
     """Repeat a run, and say whether the result is the same to the last bit (else exit code 4)."""
-    from grassvine.estimators.run_folder import load_run
-    from grassvine.estimators.run_folder import rerun as repeat
+    from grassvine.jobs.run_folder import load_run
+    from grassvine.jobs.run_folder import rerun as repeat
 
     saved = load_run(run)
     with busy("learning"):

@@ -7,11 +7,12 @@ import numpy as np
 
 from grassvine.data import split_users
 from grassvine.demo.images import BRIGHTEST, MaskedImages
-from grassvine.engines import Run, run
 from grassvine.foundations.arrays import Array
-from grassvine.gossip import Gossip, Observer, Plan, descend
-from grassvine.network import ring
+from grassvine.gossip import Gossip, descend
+from grassvine.networks import ring
 from grassvine.problems import CompletionProblem
+from grassvine.protocol import Observer
+from grassvine.runs import Plan, Run, run
 
 # Rank, ρ and λ were picked from some sixty settings by the very errors that the demonstration
 # shows: it tells what talking is worth beside working alone, not how well digits can be completed.

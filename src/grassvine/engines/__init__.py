@@ -1,12 +1,8 @@
-"""Where agents run: an engine knows who meets whom, never why."""
+"""Where agents run: an engine knows who sends to whom, never why."""
 
 from grassvine.engines.base import AgentMaker, Engine, Outcome
 from grassvine.engines.local import LocalEngine
-from grassvine.engines.place import Place
-from grassvine.engines.ray import RayEngine
-from grassvine.engines.ray_cluster import ray_cluster
-from grassvine.engines.ray_store import FromStore
-from grassvine.engines.run import ProblemSource, Run, run
+from grassvine.engines.ray import FromStore, Place, RayEngine, ray_cluster
 from grassvine.engines.threads import ThreadsEngine
 
 __all__ = [
@@ -16,10 +12,7 @@ __all__ = [
     "LocalEngine",
     "Outcome",
     "Place",
-    "ProblemSource",
     "RayEngine",
-    "Run",
     "ThreadsEngine",
     "ray_cluster",
-    "run",
 ]

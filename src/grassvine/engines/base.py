@@ -11,9 +11,9 @@ from typing import Protocol, TypeVar
 
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.foundations.errors import AgentError
-from grassvine.gossip.agent import Agent, State
-from grassvine.gossip.report import Observer
-from grassvine.network.timetable import Timetable
+from grassvine.networks.timetable import Timetable
+from grassvine.protocol.agent import Agent, State
+from grassvine.protocol.report import Observer
 
 Result = TypeVar("Result")
 

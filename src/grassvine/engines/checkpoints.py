@@ -29,9 +29,9 @@ from safetensors.numpy import save
 
 from grassvine.foundations.errors import CheckpointError, OutputError
 from grassvine.foundations.files import make_folder, write_whole
-from grassvine.gossip.agent import State
-from grassvine.gossip.report import StepReport
-from grassvine.network.timetable import Timetable
+from grassvine.networks.timetable import Timetable
+from grassvine.protocol.agent import State
+from grassvine.protocol.report import StepReport
 
 FORMAT = "grassvine checkpoint 1"
 KEYS = {"format", "timetable", "n_agents", "slot", "segments"}

@@ -5,10 +5,10 @@ from typing import Protocol, TypeVar
 
 from grassvine.engines.base import TIMETABLE_OVER, Outcome, attributed
 from grassvine.foundations.blas import one_blas_thread
-from grassvine.gossip.agent import Agent
-from grassvine.gossip.message import Message
-from grassvine.gossip.report import Observer, StepReport
-from grassvine.network.timetable import Timetable
+from grassvine.networks.timetable import Timetable
+from grassvine.protocol.agent import Agent
+from grassvine.protocol.message import Message
+from grassvine.protocol.report import Observer, StepReport
 
 Result = TypeVar("Result")
 

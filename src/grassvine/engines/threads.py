@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from grassvine.engines.base import AgentMaker, Outcome, make_agents
 from grassvine.engines.slots import run_slots
 from grassvine.foundations.options import whole_number
-from grassvine.gossip.report import Observer
-from grassvine.network.timetable import Timetable
+from grassvine.networks.timetable import Timetable
+from grassvine.protocol.report import Observer
 
 
 @dataclass(frozen=True, slots=True)

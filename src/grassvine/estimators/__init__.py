@@ -1,16 +1,16 @@
 """Estimators in the manner of scikit-learn: the only room that knows it."""
 
 from grassvine.estimators.alt_min import AltMinRegressor
-from grassvine.estimators.completion import GossipCompleter
-from grassvine.estimators.multitask import GossipMultitaskRegressor
-from grassvine.estimators.pca import GossipPCA
-from grassvine.estimators.rivals import DLMaFitCompleter, RTRMCCompleter
+from grassvine.estimators.baselines import DLMaFitCompleter, RTRMCCompleter
+from grassvine.estimators.completion import MatrixCompleter
+from grassvine.estimators.multitask import MultitaskRegressor
+from grassvine.estimators.pca import DecentralizedPCA
 
 __all__ = [
     "AltMinRegressor",
     "DLMaFitCompleter",
-    "GossipCompleter",
-    "GossipMultitaskRegressor",
-    "GossipPCA",
+    "DecentralizedPCA",
+    "MatrixCompleter",
+    "MultitaskRegressor",
     "RTRMCCompleter",
 ]

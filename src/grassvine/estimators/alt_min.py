@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from grassvine.baselines import alt_min
 from grassvine.data import Tasks
-from grassvine.estimators.learned import feature_names
+from grassvine.estimators.fitted import feature_names
 from grassvine.estimators.tasks import TasksRegressor, as_seen, ids_or_one, standards
 from grassvine.foundations.arrays import Array
 from grassvine.models import FeaturePart, TasksModel
@@ -19,7 +19,7 @@ SMOOTHING = 1e-8  # of weights that are fitted to targets of unit variance
 class AltMinRegressor(TasksRegressor):
     r"""Regressions y ≈ b_t + zᵀw_t of many tasks, with the squared trace norm of all w as penalty.
 
-    It is a rival to measure :class:`GossipMultitaskRegressor` against: there are no agents, and no
+    It is a rival to measure :class:`MultitaskRegressor` against: there are no agents, and no
     rank to choose. Its penalty is ½γΣ_t w_tᵀD⁻¹w_t with a D of trace 1 that is learned too; a task
     that is folded in later is solved with that D.
 

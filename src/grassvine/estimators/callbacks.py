@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 
-from grassvine.gossip import Observer, StepReport
+from grassvine.protocol import Observer, StepReport
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 

@@ -3,7 +3,9 @@
 from typing import Any, Literal
 
 from grassvine.engines import Engine
-from grassvine.estimators.formulations import (
+from grassvine.estimators.distributed import Together, rank_of_items
+from grassvine.estimators.options import GOSSIP, gossip_by_name, one_of
+from grassvine.estimators.rating_models import (
     PAPER_PENALTY,
     Penalty,
     Task,
@@ -12,18 +14,16 @@ from grassvine.estimators.formulations import (
     validated_subspace,
     with_offsets,
 )
-from grassvine.estimators.holdings import Holdings
-from grassvine.estimators.options import GOSSIP, gossip_by_name, one_of
-from grassvine.estimators.together import Together, rank_of_items
+from grassvine.estimators.ratings_summary import Holdings
 from grassvine.foundations.errors import PlanError
 from grassvine.foundations.options import real_number
 from grassvine.models.unknown import OnUnknown
-from grassvine.network import Network
+from grassvine.networks import Network
 
 METHODS = ("exact", "exact-subspace", *GOSSIP)
 
 
-class GossipCompleter(Together):
+class MatrixCompleter(Together):
     """Learn from ratings that one or many hold, predict and recommend.
 
     With the default method what N agents learn is what one would learn from all ratings, and

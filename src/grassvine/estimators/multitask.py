@@ -7,9 +7,9 @@ from numpy.typing import ArrayLike
 
 from grassvine.data import Tasks, split_tasks
 from grassvine.data.split import hold_out_samples
-from grassvine.engines import Engine, Run, run
+from grassvine.engines import Engine
 from grassvine.estimators.callbacks import Watched, watched_fit
-from grassvine.estimators.learned import feature_names, keep_run, warn_unsettled
+from grassvine.estimators.fitted import feature_names, keep_run, warn_unsettled
 from grassvine.estimators.options import (
     GOSSIP,
     as_engine,
@@ -23,16 +23,18 @@ from grassvine.estimators.tasks import TasksRegressor, as_seen, ids_or_one, stan
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError, PlanError
 from grassvine.foundations.options import real_number, whole_number
-from grassvine.gossip import Exact, Method, Observer, Plan
 from grassvine.models import FeaturePart, TasksModel
 from grassvine.models.tasks import centred, grouped
 from grassvine.problems import MultitaskProblem
+from grassvine.protocol import Method, Observer
+from grassvine.runs import Plan, Run, run
+from grassvine.sums import Exact
 
 EXACT = "exact"
 HELD_OUT = 0.2  # the share of each task's samples on which a rank is judged
 
 
-class GossipMultitaskRegressor(Watched, TasksRegressor):
+class MultitaskRegressor(Watched, TasksRegressor):
     r"""Regressions y ≈ b_t + zᵀUw_t of many tasks t, the subspace U being common to all.
 
     Parameters

@@ -7,28 +7,13 @@ from typing import Any
 
 from sklearn.utils import check_random_state
 
+from grassvine.averaging import REXTRA, Tracked
 from grassvine.engines import Engine, LocalEngine, RayEngine, ThreadsEngine
 from grassvine.foundations.errors import NetworkError, PlanError, unknown
 from grassvine.foundations.options import whole_number
-from grassvine.gossip import (
-    REXTRA,
-    Method,
-    Tracked,
-    parallel,
-    precon_parallel,
-    precon_stochastic,
-    stochastic,
-)
-from grassvine.network import (
-    Network,
-    complete,
-    erdos_renyi,
-    exponential,
-    grid,
-    path,
-    ring,
-    star,
-)
+from grassvine.gossip import parallel, precon_parallel, precon_stochastic, stochastic
+from grassvine.networks import Network, complete, erdos_renyi, exponential, grid, path, ring, star
+from grassvine.protocol import Method
 
 LINKED = 0.3  # the share of pairs that are linked in a random network
 

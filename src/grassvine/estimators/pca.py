@@ -7,10 +7,10 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from grassvine.averaging import DeEPCA
 from grassvine.data import split_samples
-from grassvine.engines import Run, run
 from grassvine.estimators.callbacks import Watched, watched_fit
-from grassvine.estimators.learned import feature_names, keep_features, keep_run, warn_unsettled
+from grassvine.estimators.fitted import feature_names, keep_features, keep_run, warn_unsettled
 from grassvine.estimators.options import (
     GOSSIP,
     as_engine,
@@ -19,20 +19,22 @@ from grassvine.estimators.options import (
     gossip_by_name,
     one_of,
 )
-from grassvine.estimators.saved import Saved
+from grassvine.estimators.persistence import Saved
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import PlanError
 from grassvine.foundations.options import real_number, whole_number
-from grassvine.gossip import DeEPCA, Exact, Method, Observer, Plan
 from grassvine.models import SubspaceModel
 from grassvine.problems import PCAProblem
+from grassvine.protocol import Method, Observer
+from grassvine.runs import Plan, Run, run
+from grassvine.sums import Exact
 
 EXACT, DEEPCA = "exact", "deepca"
 # Components are known to about the share of the first gradient at which the descent ends.
 TOLERANCE = 1e-13
 
 
-class GossipPCA(
+class DecentralizedPCA(
     Watched,
     Saved,
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]

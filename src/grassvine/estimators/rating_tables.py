@@ -5,16 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grassvine.data import (
-    RatingDataset,
-    Ratings,
+from grassvine.data import Ratings, split_users, split_users_by_owner
+from grassvine.data.stored import RatingDataset
+from grassvine.data.tables import (
     RatingTable,
     ratings_from_arrays,
     ratings_from_frame,
     ratings_from_frames,
     ratings_from_matrix,
-    split_users,
-    split_users_by_owner,
 )
 from grassvine.foundations.errors import DataError
 from grassvine.foundations.options import whole_number
@@ -92,7 +90,7 @@ def as_pairs(pairs: Any, columns: Columns) -> tuple[Any, Any]:
     if is_frame(pairs):
         import narwhals
 
-        from grassvine.data.columns import guess_columns
+        from grassvine.data.tables.columns import guess_columns
 
         frame = narwhals.from_native(pairs)
         chosen, _ = guess_columns(frame.columns, {"user": columns.user, "item": columns.item})

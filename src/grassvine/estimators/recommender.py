@@ -8,7 +8,8 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
-from grassvine.data import RatingTable, table_hash
+from grassvine.data.tables import RatingTable, table_hash
+from grassvine.estimators.persistence import Saved
 from grassvine.estimators.rating_tables import (
     Columns,
     Rules,
@@ -17,7 +18,6 @@ from grassvine.estimators.rating_tables import (
     backend_of,
     like,
 )
-from grassvine.estimators.saved import Saved
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError
 from grassvine.models import RatingsModel

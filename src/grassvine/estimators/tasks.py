@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from grassvine.data import Tasks
 from grassvine.data.ids import as_column
-from grassvine.estimators.learned import keep_features
-from grassvine.estimators.saved import Saved
+from grassvine.estimators.fitted import keep_features
+from grassvine.estimators.persistence import Saved
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError, PlanError
 from grassvine.models import TasksModel

@@ -16,7 +16,7 @@
     ├── CheckFailed (AssertionError) a shipped check found a law broken
     └── MissingExtra (ImportError)   an optional part is not installed
 
-    NotSettled (UserWarning)         an iteration stopped before it settled
+    ConvergenceWarning (UserWarning)         an iteration stopped before it settled
 
 Each message says what is wrong and where, and ends with how to mend it.
 """
@@ -96,7 +96,7 @@ class MissingExtra(GrassvineError, ImportError):
         return f"{self.wanted_for} needs an optional part: pip install 'grassvine[{self.extra}]'"
 
 
-class NotSettled(UserWarning):
+class ConvergenceWarning(UserWarning):
     """An iteration stopped before it settled; its result is the best so far."""
 
 

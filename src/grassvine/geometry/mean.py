@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grassvine.foundations.arrays import Array
-from grassvine.foundations.errors import NotSettled
+from grassvine.foundations.errors import ConvergenceWarning
 
 if TYPE_CHECKING:
     from grassvine.geometry.base import Geometry
@@ -19,8 +19,8 @@ MOST_STEPS = 200
 def frechet_mean(geometry: "Geometry", points: Sequence[Array], start: Array) -> Array:
     """Walk along the mean of the logs until it vanishes: U ← Exp_U(1/N Σ Log_U(U_i)).
 
-    The iteration contracts where the points lie in a ball of radius π/4; where it has not settled
-    after many steps, it says so with a :class:`NotSettled` warning and returns its last point.
+    The iteration contracts where the points lie in a ball of radius π/4; if it has not
+    converged after many steps, a :class:`ConvergenceWarning` is issued and the last point returned.
     """
     mean = start
     for _ in range(MOST_STEPS):
@@ -33,7 +33,7 @@ def frechet_mean(geometry: "Geometry", points: Sequence[Array], start: Array) ->
         f"the Fréchet mean of {len(points)} points did not settle in {MOST_STEPS} steps "
         f"(last step {length:.1e}); the points lie too far apart to have one clear mean: "
         "let the agents agree better first.",
-        NotSettled,
+        ConvergenceWarning,
         stacklevel=3,
     )
     return mean

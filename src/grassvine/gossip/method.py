@@ -2,33 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol, get_args
+from typing import Literal, get_args
 
 from numpy.random import Generator
 
 from grassvine.foundations.errors import PlanError, unknown
 from grassvine.foundations.options import real_number, whole_number
-from grassvine.gossip.agent import Agent, GossipAgent
-from grassvine.network.graph import Network
-from grassvine.network.schedule import Matchings, OneEdge, Schedule
-from grassvine.network.timetable import Timetable
+from grassvine.gossip.agent import GossipAgent
+from grassvine.networks.graph import Network
+from grassvine.networks.schedule import Matchings, OneEdge, Schedule
+from grassvine.networks.timetable import Timetable
 from grassvine.problems.base import LocalProblem
-
-if TYPE_CHECKING:
-    from grassvine.gossip.plan import Plan
-
-
-class Method(Protocol):
-    """A way to learn together: it says who meets when and makes the agents."""
-
-    def timetable(self, network: Network, rng: Generator) -> Timetable:
-        """Draw who meets whom at every slot."""
-        ...
-
-    def agent(self, plan: "Plan", number: int, problem: LocalProblem) -> Agent:
-        """Make the agent that holds a problem."""
-        ...
-
+from grassvine.protocol.method import Setup
 
 Preconditioner = Literal["none", "gram", "curvature"]
 Clock = Literal["common", "own"]
@@ -106,7 +91,7 @@ class Gossip:
         """Draw who meets whom at every slot."""
         return self.schedule.draw(network, self.n_slots, rng)
 
-    def agent(self, plan: "Plan", number: int, problem: LocalProblem) -> GossipAgent:
+    def agent(self, plan: Setup, number: int, problem: LocalProblem) -> GossipAgent:
         """Make the agent that holds a problem."""
         start, degree = plan.start(number), plan.network.degree(number)
         return GossipAgent(number, problem, start, degree, self, plan.geometry)

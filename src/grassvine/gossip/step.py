@@ -20,7 +20,7 @@ import numpy as np
 
 from grassvine.foundations.arrays import Array
 from grassvine.geometry import Geometry
-from grassvine.gossip.metric import curvature, preconditioner
+from grassvine.gossip.preconditioner import curvature, preconditioner
 from grassvine.problems.base import Evaluation
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
-"""What was fitted, ready to be used and kept: predictions, new users, files."""
+"""Fitted models: predictions, new users, persistence."""
 
-from grassvine.models.card import Card
-from grassvine.models.files import Description, inspect, load, save
+from grassvine.models.persistence.card import Card
+from grassvine.models.persistence.files import Description, inspect, load, save
 from grassvine.models.rating_parts import CompletionPenalties, ItemPart, OffsetPenalties, UserPart
 from grassvine.models.ratings import FoldIn, Predictions, RatingsModel
 from grassvine.models.subspace import SubspaceModel

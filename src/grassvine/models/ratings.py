@@ -11,7 +11,7 @@ from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array, Indices
 from grassvine.foundations.errors import DataError
 from grassvine.foundations.options import whole_number
-from grassvine.models.folding import UnknownItems, in_catalogue, joined
+from grassvine.models.fold_in import UnknownItems, in_catalogue, joined
 from grassvine.models.ranking import best, best_items
 from grassvine.models.rating_parts import ItemPart, UserPart
 from grassvine.models.unknown import OnUnknown, as_choice, refuse_unknown

@@ -12,7 +12,7 @@ from grassvine.engines import Engine, LocalEngine
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import PlanError, unknown
 from grassvine.foundations.options import whole_number
-from grassvine.gossip import History, Observer
+from grassvine.protocol import History, Observer
 from grassvine.report.page import Picture, Table
 
 Scale = Literal["small", "paper"]

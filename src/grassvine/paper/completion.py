@@ -3,15 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from grassvine.data import (
-    LowRankRatings,
-    Ratings,
-    fold_ratings,
-    hold_out_ratings,
-    low_rank_ratings,
-    split_users,
-)
-from grassvine.engines import Run
+from grassvine.data import Ratings, fold_ratings, hold_out_ratings, split_users
+from grassvine.datasets import LowRankRatings, low_rank_ratings
 from grassvine.gossip import Gossip
 from grassvine.paper.case import Finished, Request, Results, Scale
 from grassvine.paper.runs import run_variant
@@ -19,6 +12,7 @@ from grassvine.paper.scores import mean_squared_error
 from grassvine.paper.tuning import N_FOLDS, best, rating_fold, with_best_step
 from grassvine.paper.variants import Variant
 from grassvine.problems import CompletionProblem
+from grassvine.runs import Run
 
 N_TEST = 100_000
 NOISE_FLOOR = 1e-12  # the variance of the noise

@@ -3,8 +3,8 @@
 import numpy as np
 
 from grassvine.foundations.arrays import Array
-from grassvine.gossip import History
 from grassvine.paper.case import Finished
+from grassvine.protocol import History
 
 
 def curve(one: Finished, agent: int, column: str) -> tuple[Array, Array]:

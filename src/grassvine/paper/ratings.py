@@ -7,27 +7,19 @@ from pathlib import Path
 import numpy as np
 
 from grassvine.baselines import rtrmc, spectral_start
-from grassvine.data import (
-    SOURCES,
-    LabelledRatings,
-    Ratings,
-    fold_ratings,
-    hold_out_ratings,
-    load_ratings,
-    read_ratings_file,
-    split_users,
-)
-from grassvine.engines import Run
+from grassvine.data import Ratings, fold_ratings, hold_out_ratings, split_users
+from grassvine.datasets import SOURCES, LabelledRatings, load_ratings, read_ratings_file
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError, unknown
-from grassvine.gossip import Offsets
-from grassvine.gossip.agent import State
 from grassvine.paper.case import Finished, Request, Results, Scale
 from grassvine.paper.runs import run_batch, run_variant
 from grassvine.paper.scores import squared_errors, squared_errors_with_offsets
 from grassvine.paper.tuning import N_FOLDS, Fold, with_best_step
 from grassvine.paper.variants import Variant, precon_stochastic_gossip
 from grassvine.problems import CompletionProblem
+from grassvine.protocol.agent import State
+from grassvine.runs import Run
+from grassvine.sums import Offsets
 
 BATCH = "RTRMC (batch)"
 TEST_SHARE = 0.2

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from grassvine.baselines import alt_min
-from grassvine.data import Tasks, hold_out_samples, load_tasks, split_tasks
-from grassvine.engines import Run
+from grassvine.data import Tasks, hold_out_samples, split_tasks
+from grassvine.datasets import load_tasks
 from grassvine.foundations.arrays import Array
 from grassvine.gossip import Gossip
 from grassvine.paper.case import Finished, Record, Request, Results, Scale
@@ -17,6 +17,7 @@ from grassvine.paper.scores import nmse_of_weights, normalised_errors
 from grassvine.paper.tuning import task_folds, with_best_step
 from grassvine.paper.variants import Variant
 from grassvine.problems import MultitaskProblem
+from grassvine.runs import Run
 
 ALT_MIN = "Alt-Min (batch)"
 TEST_SHARE = 0.2

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from grassvine.engines import Run, run
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.geometry import Grassmann
-from grassvine.gossip import Observer, Plan
-from grassvine.network import path
+from grassvine.networks import path
 from grassvine.paper.case import Finished, Record, Request
 from grassvine.paper.variants import Variant, described
 from grassvine.problems import LocalProblem
+from grassvine.protocol import Observer
+from grassvine.runs import Plan, Run, run
 
 # Makes further figures of a record out of the agents' bases, and of their mean where it asks.
 Score = Callable[[Run], Mapping[str, Any]]

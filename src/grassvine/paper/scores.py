@@ -8,9 +8,9 @@ import numpy as np
 from grassvine.data import Ratings, Tasks
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.blas import one_blas_thread
-from grassvine.gossip.agent import State
 from grassvine.problems import CompletionProblem, MultitaskProblem
-from grassvine.problems.offset_ratings import OffsetRatings
+from grassvine.problems.biased_ratings import OffsetRatings
+from grassvine.protocol.agent import State
 
 
 def squared_errors(

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from grassvine.baselines import rtrmc
-from grassvine.data import Tasks, split_tasks, subspace_tasks
+from grassvine.data import Tasks, split_tasks
+from grassvine.datasets import subspace_tasks
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.seeds import stream
 from grassvine.geometry import Grassmann

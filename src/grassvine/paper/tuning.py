@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from grassvine.data import Ratings, Tasks, fold_samples, split_tasks, split_users
-from grassvine.engines import Run, run
 from grassvine.foundations.errors import AgentError
-from grassvine.gossip import Gossip, Plan, StepSize
-from grassvine.network import path
+from grassvine.gossip import Gossip, StepSize
+from grassvine.networks import path
 from grassvine.paper.case import Request
 from grassvine.paper.scores import mean_squared_error, normalised_errors
 from grassvine.paper.variants import Variant
 from grassvine.problems import CompletionProblem, LocalProblem, MultitaskProblem
+from grassvine.runs import Plan, Run, run
 
 N_FOLDS = 5
 DECAYS = (0.0, 1e-3, 1e-2)  # b

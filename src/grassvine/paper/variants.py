@@ -7,19 +7,18 @@ path then make about 200 updates and all others 400.
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from grassvine.averaging import DLMaFit
 from grassvine.geometry import Geometry, Grassmann
 from grassvine.gossip import (
-    DLMaFit,
-    Exact,
     Gossip,
-    Method,
-    Offsets,
     StepSize,
     parallel,
     precon_parallel,
     precon_stochastic,
     stochastic,
 )
+from grassvine.protocol import Method
+from grassvine.sums import Exact, Offsets
 
 UPDATES = 200  # of an agent at an end of the path
 

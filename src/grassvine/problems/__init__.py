@@ -3,9 +3,9 @@
 from grassvine.problems.base import Evaluation, LocalProblem, TwiceDifferentiable
 from grassvine.problems.completion import CompletionProblem
 from grassvine.problems.custom import CustomProblem
-from grassvine.problems.loaded import LoadedCompletion, completion_problems
 from grassvine.problems.multitask import MultitaskProblem
 from grassvine.problems.pca import PCAProblem
+from grassvine.problems.stored import LoadedCompletion, completion_problems
 
 __all__ = [
     "CompletionProblem",

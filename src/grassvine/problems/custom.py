@@ -27,7 +27,7 @@ class CustomProblem:
         its Euclidean gradient (items×rank) and, where it is known, a rank×rank matrix K such that
         the Hessian is at most about ξ ↦ ξK. With K the default step needs no tuning; without it
         choose a step size. The cost must not change when U is replaced by UQ, Q a rotation;
-        :func:`grassvine.check_problem` finds out.
+        :func:`grassvine.checks.check_problem` finds out.
     """
 
     n_items: int

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from grassvine.engines.ray_cluster import ray_cluster
+from grassvine.engines.ray.cluster import ray_cluster
 from grassvine.foundations.files import make_folder
 from grassvine.report.doctor import version_of
 

@@ -9,8 +9,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from grassvine.data.sources import SOURCES
-from grassvine.data.store import VARIABLE, cache_folder, find
+from grassvine.datasets.sources import SOURCES
+from grassvine.datasets.store import VARIABLE, cache_folder, find
 
 LIBRARIES = ("grassvine", "numpy", "scipy", "numba", "polars", "scikit-learn", "safetensors")
 # What each extra brings, by the names of its modules.

@@ -5,7 +5,7 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from grassvine.gossip.report import StepReport
+from grassvine.protocol.report import StepReport
 
 
 class ProgressBar:

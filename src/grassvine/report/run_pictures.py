@@ -8,8 +8,8 @@ from typing import Any
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.extras import load_extra
 from grassvine.foundations.files import make_folder, write_whole
-from grassvine.gossip.history import History
-from grassvine.network.graph import Network
+from grassvine.networks.graph import Network
+from grassvine.protocol.history import History
 from grassvine.report.displays import (
     AgreementDisplay,
     AnglesDisplay,

@@ -13,7 +13,9 @@ N_AGENTS = 4
 
 def run(method: Any, n_agents: int = N_AGENTS) -> gv.Run:
     parts = np.array_split(samples.samples(), n_agents)
-    plan = gv.Plan(n_items=samples.N_ITEMS, rank=2, network=gv.path(n_agents), method=method)
+    plan = gv.Plan(
+        n_items=samples.N_ITEMS, rank=2, network=gv.networks.path(n_agents), method=method
+    )
     return gv.run(plan, [gv.PCAProblem(part) for part in parts])
 
 

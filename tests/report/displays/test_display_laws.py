@@ -25,7 +25,7 @@ from grassvine.report.displays import (
 DISPLAYS: dict[str, Callable[[Any], Any]] = {
     "convergence": lambda ax: ConvergenceDisplay.from_history(GOSSIP.history, ax=ax),
     "agreement": lambda ax: AgreementDisplay.from_history(GOSSIP.history, ax=ax),
-    "network": lambda ax: NetworkDisplay.from_network(gv.grid(6), ax=ax),
+    "network": lambda ax: NetworkDisplay.from_network(gv.networks.grid(6), ax=ax),
     "angles": lambda ax: AnglesDisplay.from_bases(GOSSIP.bases, ax=ax),
 }
 every_display = pytest.mark.parametrize("display", DISPLAYS.values(), ids=DISPLAYS)
@@ -87,7 +87,10 @@ def test_all_words_lie_inside_the_picture_and_the_legend_covers_nothing(
 
 
 FITTED = SimpleNamespace(
-    history_=GOSSIP.history, network_=gv.ring(5), subspace_=GOSSIP.mean, subspaces_=GOSSIP.bases
+    history_=GOSSIP.history,
+    network_=gv.networks.ring(5),
+    subspace_=GOSSIP.mean,
+    subspaces_=GOSSIP.bases,
 )
 
 

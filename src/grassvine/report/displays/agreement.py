@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from grassvine.gossip.history import History
+from grassvine.protocol.history import History
 from grassvine.report.displays.canvas import (
     curve_look,
     frame,

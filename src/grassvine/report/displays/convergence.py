@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from grassvine.gossip.history import History
+from grassvine.protocol.history import History
 from grassvine.report.displays.canvas import (
     curve_look,
     frame,

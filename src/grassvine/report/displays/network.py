@@ -10,8 +10,8 @@ import numpy as np
 from grassvine.foundations.arrays import Array, as_matrix
 from grassvine.foundations.errors import NetworkError
 from grassvine.foundations.extras import load_extra
-from grassvine.network.graph import Network
-from grassvine.network.mixing import diameter, spectral_gap
+from grassvine.networks.graph import Network
+from grassvine.networks.mixing import diameter, spectral_gap
 from grassvine.report.displays.canvas import learned, open_axes
 from grassvine.report.figure import COLOURS
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from grassvine.foundations.arrays import Array, Indices
 from grassvine.foundations.errors import DataError, InputError, unknown
-from grassvine.gossip.history import History
+from grassvine.protocol.history import History
 
 X_LABELS = {
     "slots": "slots",

@@ -1,0 +1,9 @@
+"""Methods that average with neighbours only: tracking, REXTRA, DeEPCA, D-LMaFit."""
+
+from grassvine.averaging.agent import NeighbourAgent
+from grassvine.averaging.deepca import DeEPCA
+from grassvine.averaging.dlmafit import DLMaFit, DLMaFitAgent
+from grassvine.averaging.rextra import REXTRA
+from grassvine.averaging.tracking import Tracked
+
+__all__ = ["REXTRA", "DLMaFit", "DLMaFitAgent", "DeEPCA", "NeighbourAgent", "Tracked"]

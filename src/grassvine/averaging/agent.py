@@ -1,0 +1,186 @@
+"""The agent of programs over averages: it exchanges with all its neighbours at every slot."""
+
+import math
+from collections.abc import Iterable, Sequence
+from zlib import crc32
+
+import numpy as np
+
+from grassvine.averaging.program import FRAME, Arrays, Ending, Exchange, Inbox, Program
+from grassvine.foundations.arrays import as_numbers
+from grassvine.foundations.blas import one_blas_thread
+from grassvine.foundations.errors import MessageError
+from grassvine.geometry import Grassmann
+from grassvine.problems.base import Evaluation, LocalProblem
+from grassvine.protocol.agent import State
+from grassvine.protocol.message import Message, Shapes
+from grassvine.protocol.report import StepReport
+from grassvine.protocol.restore import as_counts, recalled, require_same
+
+
+class NeighbourAgent:
+    """An agent that runs a program and at every slot tells all its neighbours the same.
+
+    All agents run the same program in step: a message has the shapes of one's own.
+    """
+
+    def __init__(self, number: int, problem: LocalProblem, program: Program):
+        self._id = number
+        self._problem = problem
+        self._program = program
+        self._finished = ""
+        self._heard: Inbox = {}  # at the last meeting
+        self._n_heard = self._checksum = 0
+        self._farthest = (-1, math.nan)  # the neighbour whose subspace is, and its distance
+        with one_blas_thread():
+            self._exchange = next(program)
+
+    @property
+    def id(self) -> int:
+        """Its number."""
+        return self._id
+
+    def preparation(self, slot: int) -> None:
+        """Return nothing: all that it does depends on whom it hears."""
+
+    def outgoing(self, slot: int) -> Message:
+        """Send what the program has to say; nothing after its end."""
+        return Message(self._id, slot, self._exchange.arrays)
+
+    def expected(self, slot: int) -> Shapes:
+        """Accept arrays like its own."""
+        return {name: array.shape for name, array in self._exchange.arrays.items()}
+
+    def meet(self, slot: int, inbox: Sequence[Message]) -> StepReport:
+        """Go on with the program."""
+        arrived = {message.sender: self._arrays_of(message) for message in inbox}
+        standing = self._exchange.standing
+        self._hear(arrived)
+        return StepReport(
+            agent=self._id,
+            slot=slot,
+            update=standing.updates,
+            cost=standing.evaluation.cost,
+            mse=self._mse(standing.evaluation),
+            gradient_norm=standing.gradient_norm,
+            neighbour=self._farthest[0],
+            distance=self._farthest[1],
+            step=standing.step,
+            messages=len(inbox),
+            bytes=sum(message.nbytes for message in inbox),
+            finished=self._finished,
+        )
+
+    def conclude(self, slot: int) -> StepReport:
+        """Evaluate the task at the final basis."""
+        evaluation = self._problem.evaluate(self._exchange.standing.basis)
+        return StepReport(
+            agent=self._id,
+            slot=slot,
+            update=self._exchange.standing.updates,
+            cost=evaluation.cost,
+            mse=self._mse(evaluation),
+            gradient_norm=self._exchange.standing.gradient_norm,
+        )
+
+    def state(self) -> State:
+        """Return the basis and the number of updates."""
+        updates = np.array([self._exchange.standing.updates], dtype=np.int64)
+        return {"basis": self._exchange.standing.basis, "updates": updates}
+
+    def lesson(self) -> State:
+        """Return who sent something, and what arrived, by name and one after the other."""
+        if not self._heard:
+            return {}
+        names = next(iter(self._heard.values()))
+        stacked = {
+            name: np.stack([arrays[name] for arrays in self._heard.values()]) for name in names
+        }
+        return {"senders": np.array(list(self._heard), dtype=np.int64), **stacked}
+
+    def memory(self) -> State:
+        """Return where it stands, and a checksum by which it knows whether all was told."""
+        return {**self.state(), "checksum": np.array([self._checksum], dtype=np.int64)}
+
+    def recall(self, lessons: Iterable[State], memory: State) -> None:
+        """Hear everything again.
+
+        All is computed anew, the passes over the data too: what an agent sends depends on them, and
+        nobody else knows what they found.
+        """
+        with one_blas_thread():
+            for lesson in lessons:
+                if lesson:
+                    self._hear(self._inbox_of(lesson))
+        what, stands = f"the memory of agent {self._id}", self.memory()
+        shapes = {name: array.shape for name, array in stands.items()}
+        require_same(recalled(memory, shapes, what), stands, what)
+
+    def _hear(self, arrived: Inbox) -> None:
+        """Look around and go on with the program, if it has not ended."""
+        self._heard = {}
+        if not self._finished:
+            self._look_around(arrived)
+            self._go_on(arrived)
+            self._heard = arrived
+            self._n_heard += 1
+            for sender, arrays in arrived.items():
+                for name, array in arrays.items():
+                    told = f"{sender} {name} {array.shape}".encode()
+                    self._checksum = crc32(array.tobytes(), crc32(told, self._checksum))
+
+    def _go_on(self, arrived: Inbox) -> None:
+        try:
+            self._exchange = self._program.send(arrived)
+        except StopIteration as end:
+            ending: Ending = end.value
+            self._exchange, self._finished = Exchange({}, ending.standing), ending.reason
+
+    def _look_around(self, arrived: Inbox) -> None:
+        """Find the neighbour whose subspace is farthest; before any was seen, it is the first."""
+        arrays = self._exchange.arrays
+        if self._farthest[0] < 0:
+            self._farthest = (min(arrived), math.nan)
+        if FRAME in arrays and self._exchange.fresh:
+            own = np.linalg.qr(arrays[FRAME])[0]
+            self._farthest = max(
+                (
+                    (sender, Grassmann().distance(own, np.linalg.qr(other[FRAME])[0]))
+                    for sender, other in arrived.items()
+                ),
+                key=lambda pair: pair[1],
+            )
+
+    def _inbox_of(self, lesson: State) -> Inbox:
+        what = f"lesson {self._n_heard} of agent {self._id}"
+        count = np.size(lesson.get("senders", ()))
+        shapes = {name: (count, *shape) for name, shape in self.expected(self._n_heard).items()}
+        told = recalled(lesson, {"senders": (count,), **shapes}, what)
+        senders = as_counts(told["senders"], what)
+        if senders != sorted(set(senders)):
+            raise MessageError(
+                f"the senders of {what} are {senders}; give each once, in ascending order."
+            )
+        return {
+            sender: {name: told[name][place].copy() for name in shapes}
+            for place, sender in enumerate(senders)
+        }
+
+    def _arrays_of(self, message: Message) -> Arrays:
+        where = f"that agent {message.sender} sent at slot {message.slot}"
+        arrays = {}
+        for name, shape in self.expected(message.slot).items():
+            if name not in message.arrays:
+                raise MessageError(f"there is no {name} in the message {where}; mend the sender.")
+            array = as_numbers(message.arrays[name], name=f"the {name} {where}", error=MessageError)
+            if array.shape != shape or not np.isfinite(array).all():
+                raise MessageError(
+                    f"the {name} {where} is of shape {array.shape} where {shape} was expected, or "
+                    "not finite; the sender follows another plan, or its steps are too long."
+                )
+            arrays[name] = array
+        return arrays
+
+    def _mse(self, evaluation: Evaluation) -> float:
+        count = self._problem.n_values
+        return evaluation.squared_error / count if count else math.nan

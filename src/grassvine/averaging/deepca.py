@@ -1,0 +1,112 @@
+r"""DeEPCA: orthogonal iteration on the samples of all, by averaging with neighbours.
+
+H. Ye, T. Zhang: DeEPCA (2021), with a polar gauge. Agent i tracks S_i, its idea of the average of
+C_jU_j over all agents j, where C_j = X_jᵀX_j:
+
+.. math::
+
+    S_i ← \mathrm{mix}(S_i + C_iU_i − C_iU_i^{old}), \qquad U_i ← \mathrm{polar}(S_i)
+
+Mixing is a few FastMix rounds (``network/mixing.py``) and linear: ΣS = ΣCU at all times. The polar
+factor moves no farther than the subspace does; the QR factor of the paper may flip columns, and
+agents that average bases must not. All start from the same one. An iteration reduces the distance
+to the leading eigenspace by λ_{r+1}/λ_r of the pooled samples, whatever the network.
+
+An agent is content when its basis moved by at most ``tolerance`` and no neighbour's differs by
+more; all stop together, as in ``tracking.py``.
+"""
+
+from dataclasses import dataclass
+from itertools import count
+
+import numpy as np
+from numpy.random import Generator as RandomGenerator
+
+from grassvine.averaging.agent import NeighbourAgent
+from grassvine.averaging.program import (
+    FRAME,
+    Ending,
+    Program,
+    Standing,
+    mix,
+    polar,
+    require_subspaces,
+)
+from grassvine.foundations.arrays import Array
+from grassvine.foundations.errors import PlanError
+from grassvine.foundations.options import real_number, whole_number
+from grassvine.geometry import Grassmann
+from grassvine.networks.graph import Network
+from grassvine.networks.mixing import Mixing, fast_mixing
+from grassvine.networks.schedule import AllEdges
+from grassvine.networks.timetable import Timetable
+from grassvine.problems.base import LocalProblem
+from grassvine.problems.pca import PCAProblem
+from grassvine.protocol.method import Setup
+
+
+@dataclass(frozen=True, slots=True)
+class DeEPCA:
+    """The options of DeEPCA.
+
+    Parameters
+    ----------
+    n_iterations : int
+        How many moves at most.
+    tolerance : float
+        When an agent is content; 0 goes on to the last iteration.
+    contraction : float
+        To what share of themselves a mixing reduces differences between agents, or to less.
+    """
+
+    n_iterations: int = 300
+    tolerance: float = 1e-12
+    contraction: float = 0.03
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        whole_number("n_iterations", self.n_iterations, least=0)
+        real_number("tolerance", self.tolerance, least=0.0)
+        if real_number("contraction", self.contraction, least=0.0, below=1.0) == 0.0:
+            raise PlanError("contraction is 0, which no mixing reaches; choose 0.03 or so.")
+
+    def timetable(self, network: Network, rng: RandomGenerator) -> Timetable:
+        """Every agent hears all its neighbours at every slot; a mixing takes several."""
+        n_rounds = fast_mixing(network, self.contraction).n_rounds
+        return AllEdges().draw(network, self.n_iterations * n_rounds, rng)
+
+    def agent(self, plan: Setup, number: int, problem: LocalProblem) -> NeighbourAgent:
+        """Make the agent that holds samples."""
+        require_subspaces(plan, "DeEPCA")
+        if not isinstance(problem, PCAProblem):
+            raise PlanError(
+                f"agent {number} holds no samples, and DeEPCA finds principal components only; "
+                "give PCAProblem(samples), or use Tracked."
+            )
+        mixing = fast_mixing(plan.network, self.contraction)
+        program = _deepca(number, problem, plan.start(0), mixing, self.tolerance)
+        return NeighbourAgent(number, problem, program)
+
+
+def _deepca(
+    number: int, problem: PCAProblem, basis: Array, mixing: Mixing, tolerance: float
+) -> Program:
+    evaluation = problem.evaluate(basis)
+    tracked = product = -evaluation.gradient  # C_iU_i
+    content = False
+    for updates in count():
+        gradient = Grassmann().project(basis, evaluation.gradient)
+        norm = float(np.linalg.norm(gradient))
+        standing = Standing(basis, evaluation, norm, 1.0, updates)
+        mixed = yield from mix(mixing, number, {FRAME: tracked}, standing, content)
+        before, basis = basis, polar(mixed.arrays[FRAME])
+        evaluation = problem.evaluate(basis)
+        if mixed.all_content:
+            break
+        content = max(float(np.linalg.norm(basis - before)), mixed.distance) <= tolerance
+        old, product = product, -evaluation.gradient
+        tracked = mixed.arrays[FRAME] + product - old
+    return Ending(
+        Standing(basis, evaluation, norm, 0.0, updates + 1),
+        f"no basis moves by more than {tolerance:g}, and all agree",
+    )

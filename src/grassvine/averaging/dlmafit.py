@@ -1,0 +1,288 @@
+r"""D-LMaFit: matrix completion by successive over-relaxation, with dynamic average consensus.
+
+Q. Ling, Y. Xu, W. Yin, Z. Wen (2012); A.-Y. Lin, Q. Ling (2015). Written from the papers. Agent i
+holds X_i (items×rank), its own guess of the common factor, and Y_i (rank×users). An iteration is
+
+.. math::
+
+    S_i &= P_Ω(D_i − X_iY_i) \\
+    A_i &= X_i(Y_iY_iᵀ) + ω_iS_iY_iᵀ, \qquad B_i = Y_iY_iᵀ \\
+    P_i &← Σ_j m_{ij}(P_j + A_j − A_j^{old}), \qquad Q_i ← Σ_j m_{ij}(Q_j + B_j − B_j^{old}) \\
+    X_i &← P_iQ_i^{-1}, \qquad Y_i ← (X_iᵀX_i)^{-1}(X_iᵀX_i^{old}Y_i + ω_iX_iᵀS_i)
+
+with Metropolis weights m_ij = 1/(1 + max(degree_i, degree_j)): the averages of P and Q stay those
+of A and B, of which X of the pooled method is made. The change of A is added *before* mixing: added
+after it, differences between agents are kept for ever and grow in the end (docs/decisions/0004).
+ω_i is the extrapolation: it starts at 1, grows by the rule of LMaFit while the agent's residual
+falls slowly, and returns to 1 when it rises.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from grassvine.data import Ratings
+from grassvine.foundations.arrays import Array, as_matrix
+from grassvine.foundations.errors import MessageError, PlanError
+from grassvine.foundations.options import real_number, whole_number
+from grassvine.geometry import Grassmann
+from grassvine.networks.graph import Network
+from grassvine.networks.mixing import Mixing, plain_mixing
+from grassvine.networks.schedule import AllEdges
+from grassvine.networks.timetable import Timetable
+from grassvine.problems.base import LocalProblem
+from grassvine.problems.completion import CompletionProblem
+from grassvine.protocol.agent import State
+from grassvine.protocol.message import Message, Shapes
+from grassvine.protocol.method import Setup
+from grassvine.protocol.report import StepReport
+from grassvine.protocol.restore import as_counts, recalled, refuse_lessons
+
+# P (items×rank) and Q (rank×rank).
+Trackers = tuple[Array, Array]
+
+# A residual that falls to less than this share in an iteration falls fast enough.
+FAST = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class DLMaFit:
+    """The options of D-LMaFit.
+
+    Parameters
+    ----------
+    n_slots : int
+        How long to run; every agent moves at every slot.
+    most_omega : float
+        How far the extrapolation ω may grow; 1 keeps it at 1.
+    """
+
+    n_slots: int = 400
+    most_omega: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        whole_number("n_slots", self.n_slots, least=0)
+        real_number("most_omega", self.most_omega, least=1.0)
+
+    def timetable(self, network: Network, rng: Generator) -> Timetable:
+        """Every agent hears all its neighbours at every slot."""
+        return AllEdges().draw(network, self.n_slots, rng)
+
+    def agent(self, plan: Setup, number: int, problem: LocalProblem) -> "DLMaFitAgent":
+        """Make the agent that holds a problem."""
+        if not isinstance(problem, CompletionProblem) or problem.unobserved or problem.tikhonov:
+            raise PlanError(
+                f"agent {number} holds no plain completion problem, and D-LMaFit solves nothing "
+                "else; give CompletionProblem(ratings) without regularisation, or use Gossip."
+            )
+        if not isinstance(plan.geometry, Grassmann):
+            raise PlanError(
+                "D-LMaFit compares agents by the subspaces of their factors; "
+                "use the plan's default geometry, Grassmann()."
+            )
+        mixing = plain_mixing(plan.network)
+        return DLMaFitAgent(number, problem.ratings, plan.start(number), mixing, self.most_omega)
+
+
+class DLMaFitAgent:
+    """An agent of D-LMaFit."""
+
+    def __init__(
+        self,
+        number: int,
+        ratings: Ratings,
+        start: Array,
+        mixing: Mixing,
+        most_omega: float,
+    ):
+        self._id = number
+        self._ratings = ratings
+        self._users = ratings.users_of_values()
+        self._mixing = mixing
+        self._most_omega = most_omega
+        self._omega, self._growth = 1.0, 1.0
+        self._factor = start
+        self._coordinates = np.ascontiguousarray((self._sparse(ratings.values) @ start).T)
+        self._residual = self._take_residual()
+        self._own = self._contribution()
+        self._tracked = self._own
+        self._updates = 0
+
+    @property
+    def id(self) -> int:
+        """Its number."""
+        return self._id
+
+    def preparation(self, slot: int) -> None:
+        """Return nothing: all that it does depends on whom it hears."""
+
+    def outgoing(self, slot: int) -> Message:
+        """Send both trackers."""
+        products, gram = self._tracked
+        return Message(self._id, slot, {"products": products, "gram": gram})
+
+    def expected(self, slot: int) -> Shapes:
+        """Accept both trackers."""
+        n_items, rank = self._factor.shape
+        return {"products": (n_items, rank), "gram": (rank, rank)}
+
+    def meet(self, slot: int, inbox: Sequence[Message]) -> StepReport:
+        """Mix the trackers with the neighbours', then move both factors."""
+        arrived = {message.sender: self._trackers_of(message) for message in inbox}
+        distances = {
+            sender: _subspace_distance(self._tracked[0], products)
+            for sender, (products, _) in arrived.items()
+        }
+        farthest = max(distances, key=distances.__getitem__)
+        report = StepReport(
+            **self._status(slot),
+            neighbour=farthest,
+            distance=distances[farthest],
+            step=self._omega,
+            messages=len(inbox),
+            bytes=sum(message.nbytes for message in inbox),
+        )
+        self._move(self._mix(arrived))
+        self._updates += 1
+        return report
+
+    def conclude(self, slot: int) -> StepReport:
+        """Report the residual of the last move."""
+        return StepReport(**self._status(slot))
+
+    def state(self) -> State:
+        """Return an orthonormal basis of the factor and the number of updates."""
+        basis = np.linalg.qr(self._factor)[0]
+        return {"basis": basis, "updates": np.array([self._updates], dtype=np.int64)}
+
+    def lesson(self) -> State:
+        """Return nothing: the memory tells everything."""
+        return {}
+
+    def memory(self) -> State:
+        """Return X, Y, (P, Q), (A, B), ω with its growth, and the number of updates."""
+        return {
+            "factor": self._factor,
+            "coordinates": self._coordinates,
+            "products": self._tracked[0],
+            "gram": self._tracked[1],
+            "own_products": self._own[0],
+            "own_gram": self._own[1],
+            "extrapolation": np.array([self._omega, self._growth]),
+            "updates": np.array([self._updates], dtype=np.int64),
+        }
+
+    def recall(self, lessons: Iterable[State], memory: State) -> None:
+        """Take all that moves; the residual is computed anew, to the same bits."""
+        refuse_lessons(lessons, self._id)
+        what = f"the memory of agent {self._id}"
+        shapes = {name: array.shape for name, array in self.memory().items()}
+        told = recalled(memory, shapes, what)
+        self._factor, self._coordinates = told["factor"], told["coordinates"]
+        self._tracked = told["products"], told["gram"]
+        self._own = told["own_products"], told["own_gram"]
+        self._omega, self._growth = told["extrapolation"].tolist()
+        (self._updates,) = as_counts(told["updates"], what)
+        self._residual = self._take_residual()
+
+    def _mix(self, arrived: Mapping[int, Trackers]) -> Trackers:
+        products, gram = (
+            self._mixing.average(
+                self._id, self._tracked[which], {who: sent[which] for who, sent in arrived.items()}
+            )
+            for which in (0, 1)
+        )
+        return products, gram
+
+    def _move(self, mixed: Trackers) -> None:
+        before = float(np.linalg.norm(self._residual))
+        old = self._factor
+        new = np.ascontiguousarray(_solve(mixed[1].T, mixed[0].T).T)
+        pull = self._omega * (self._sparse(self._residual) @ new).T
+        self._coordinates = _solve(new.T @ new, (new.T @ old) @ self._coordinates + pull)
+        self._factor = new
+        self._residual = self._take_residual()
+        self._extrapolate(float(np.linalg.norm(self._residual)) / before if before else 0.0)
+        own = self._contribution()
+        self._tracked = (mixed[0] + own[0] - self._own[0], mixed[1] + own[1] - self._own[1])
+        self._own = own
+
+    def _extrapolate(self, ratio: float) -> None:
+        """Let ω grow while the residual falls slowly; return to 1 when it rises."""
+        if ratio >= 1.0:
+            self._growth = max(0.1 * (self._omega - 1.0), 0.1)
+            self._omega = 1.0
+        elif ratio > FAST:
+            self._growth = max(self._growth, 0.25 * (self._omega - 1.0))
+            self._omega = min(self._omega + self._growth, self._most_omega)
+
+    def _contribution(self) -> Trackers:
+        """Return A and B."""
+        gram = self._coordinates @ self._coordinates.T
+        products = self._factor @ gram + self._omega * self._slope()
+        return np.ascontiguousarray(products), gram
+
+    def _slope(self) -> Array:
+        """Return SYᵀ, minus the gradient of half the squared residual by X."""
+        return self._sparse(self._residual).T @ self._coordinates.T
+
+    def _take_residual(self) -> Array:
+        """Return D − XY at the known entries."""
+        residual = self._ratings.values.copy()
+        for column, row in zip(self._factor.T, self._coordinates, strict=True):
+            residual -= column[self._ratings.items] * row[self._users]
+        return residual
+
+    def _sparse(self, values: Array) -> Any:
+        """Return values at the known entries as a users×items matrix."""
+        from scipy.sparse import csr_array  # takes long to import, and only D-LMaFit needs it
+
+        ratings = self._ratings
+        shape = (ratings.n_users, ratings.n_items)
+        return csr_array((values, ratings.items, ratings.starts), shape=shape)
+
+    def _trackers_of(self, message: Message) -> Trackers:
+        n_items, rank = self._factor.shape
+        where = f"that agent {message.sender} sent at slot {message.slot}"
+        return (
+            as_matrix(
+                message.arrays["products"],
+                n_items=n_items,
+                rank=rank,
+                name=f"the products {where}",
+                error=MessageError,
+            ),
+            as_matrix(
+                message.arrays["gram"],
+                n_items=rank,
+                rank=rank,
+                name=f"the Gram matrix {where}",
+                error=MessageError,
+            ),
+        )
+
+    def _status(self, slot: int) -> dict[str, Any]:
+        squares = float(self._residual @ self._residual)
+        count = self._ratings.n_values
+        return {
+            "agent": self._id,
+            "slot": slot,
+            "update": self._updates,
+            "cost": 0.5 * squares,
+            "mse": squares / count if count else math.nan,
+            "gradient_norm": float(np.linalg.norm(self._slope())),
+        }
+
+
+def _subspace_distance(one: Array, other: Array) -> float:
+    return Grassmann().distance(np.linalg.qr(one)[0], np.linalg.qr(other)[0])
+
+
+def _solve(matrix: Array, right: Array) -> Array:
+    # Least squares: while an agent has fewer users than the rank, its Gram matrix is singular.
+    return np.linalg.lstsq(matrix, right, rcond=None)[0].astype(np.float64, copy=False)

@@ -1,0 +1,114 @@
+"""The multitask benchmarks: the schools of London and the voices of Parkinson's patients."""
+
+import os
+from typing import Any
+
+import numpy as np
+
+from grassvine.data.tables.text import as_real, blocks, complete, first_line, one_file, parse
+from grassvine.data.tasks import Tasks
+from grassvine.foundations.arrays import as_matrix
+from grassvine.foundations.errors import DataError
+
+SCHOOL_FILES = ("school.mat",)
+N_SCHOOL_FEATURES = 28
+
+PARKINSONS_FILES = ("parkinsons_updrs.data",)
+VOICE = (
+    *("Jitter(%)", "Jitter(Abs)", "Jitter:RAP", "Jitter:PPQ5", "Jitter:DDP"),
+    *("Shimmer", "Shimmer(dB)", "Shimmer:APQ3", "Shimmer:APQ5", "Shimmer:APQ11", "Shimmer:DDA"),
+    *("NHR", "HNR", "RPDE", "DFA", "PPE"),
+)
+SUBJECT, MOTOR, TOTAL = "subject#", "motor_UPDRS", "total_UPDRS"
+PARKINSONS_COLUMNS = [SUBJECT, "age", "sex", "test_time", MOTOR, TOTAL, *VOICE]
+
+
+def read_school(path: str | os.PathLike[str]) -> Tasks:
+    """Read the examination scores of 139 schools.
+
+    A task is a school, a sample a student; the last of the 28 features is the constant 1.
+
+    Parameters
+    ----------
+    path : path
+        ``school.mat`` with the cell arrays X and Y, or a folder that holds it, directly or one
+        folder deeper.
+    """
+    file = one_file(path, SCHOOL_FILES, "School")
+    features, targets = _cells(file, "X"), _cells(file, "Y")
+    try:
+        tasks = Tasks.from_arrays(features, [np.ravel(target) for target in targets])
+    except DataError as cause:
+        raise DataError(f"{file} is not School: {cause}") from None
+    if tasks.n_items != N_SCHOOL_FEATURES:
+        raise DataError(
+            f"{file} has {tasks.n_items} features instead of {N_SCHOOL_FEATURES}; get it anew."
+        )
+    for number, matrix in enumerate(tasks.features):
+        if not (matrix[:, -1] == 1.0).all():
+            raise DataError(
+                f"the last feature of task {number} in {file} is not the constant 1; get it anew."
+            )
+    return tasks
+
+
+def _cells(file: os.PathLike[str], name: str) -> list[Any]:
+    """A cell array of a MATLAB file."""
+    import scipy.io
+
+    try:
+        content = scipy.io.loadmat(file, variable_names=[name])
+    except Exception as cause:  # of a broken file scipy raises errors of a dozen types
+        raise DataError(
+            f"{file} is no whole MATLAB file ({type(cause).__name__}: {cause}); get it anew."
+        ) from None
+    cells = content.get(name)
+    if cells is None or cells.dtype != np.object_:
+        raise DataError(f"{file} has no cell array {name}; give school.mat of MALSAR.")
+    return list(cells.ravel())
+
+
+def read_parkinsons(path: str | os.PathLike[str]) -> Tasks:
+    """Read the telemonitoring data of 42 patients.
+
+    A task is a patient, in the order of their numbers; the target is total_UPDRS, the features are
+    age, sex, test_time and the 16 measures of the voice.
+
+    Parameters
+    ----------
+    path : path
+        ``parkinsons_updrs.data``, or a folder that holds it, directly or one folder deeper.
+    """
+    import polars as pl
+
+    file = one_file(path, PARKINSONS_FILES, "Parkinsons telemonitoring")
+    header = first_line(file).decode("latin-1").strip().split(",")
+    if header != PARKINSONS_COLUMNS:
+        strange = next((h for h in header if h not in PARKINSONS_COLUMNS), "another order")
+        raise DataError(
+            f"the header of {file} is not that of Parkinsons telemonitoring (it has {strange!r}, "
+            f"and {len(header)} of {len(PARKINSONS_COLUMNS)} columns); get the file anew."
+        )
+    parts: list[pl.DataFrame] = []
+    for block in blocks(file, skip=1):
+        frame = complete(parse(block.data, dict.fromkeys(header, pl.Float64), ","))
+        if frame is None or not np.isfinite(frame.to_numpy()).all():
+            block.refuse(_fault)
+        parts.append(frame)
+    if not parts:
+        raise DataError(f"{file} holds a header but no sample; get the file anew.")
+    table = pl.concat(parts)
+    subject, target = table[SUBJECT].to_numpy(), table[TOTAL].to_numpy()
+    features = as_matrix(table.drop(SUBJECT, MOTOR, TOTAL).to_numpy(), error=DataError)
+    patients = [subject == number for number in np.unique(subject)]
+    return Tasks.from_arrays([features[p] for p in patients], [target[p] for p in patients])
+
+
+def _fault(line: bytes) -> str | None:
+    """What is wrong with a line."""
+    fields = line.split(b",")
+    if len(fields) != len(PARKINSONS_COLUMNS):
+        return f"has {len(fields)} of the {len(PARKINSONS_COLUMNS)} columns"
+    if not np.isfinite([as_real(field) for field in fields]).all():
+        return "has a field that is no finite number"
+    return None

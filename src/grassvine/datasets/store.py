@@ -1,0 +1,210 @@
+"""Published data sets by name: found, read, checked, and downloaded only when asked."""
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from grassvine.data.tables.text import find_files, first_line, some_files
+from grassvine.data.tasks import Tasks
+from grassvine.datasets import jester, movielens, netflix
+from grassvine.datasets.download import Progress, download, unpack
+from grassvine.datasets.labelled import LabelledRatings
+from grassvine.datasets.sources import SOURCES, Source
+from grassvine.foundations.errors import DataError, OutputError, unknown
+from grassvine.foundations.files import make_folder
+
+VARIABLE = "GRASSVINE_DATA"
+
+
+def cache_folder() -> Path:
+    """The folder to which data sets are downloaded."""
+    from platformdirs import user_cache_dir
+
+    return Path(user_cache_dir("grassvine")) / "data"
+
+
+def locate(name: str, path: str | os.PathLike[str] | None = None) -> Path:
+    """Where a data set is.
+
+    Parameters
+    ----------
+    name : str
+        One of ``SOURCES``.
+    path : path, optional
+        The file or folder, where it is known. Otherwise the data set is looked for by its folder
+        names under ``$GRASSVINE_DATA`` and then under :func:`cache_folder`.
+    """
+    source = _source(name)
+    if path is not None:
+        some_files(path, source.files, source.title)
+        return Path(path)
+    place = find(source)
+    if place is None:
+        looked = ", ".join(str(root / source.folders[0]) for root in _roots())
+        unset = "" if os.environ.get(VARIABLE) else f" ({VARIABLE} is not set)"
+        fetched = f"run 'grassvine data fetch {name}', or get it " if source.address else "get it "
+        raise DataError(
+            f"{source.title} is not at {looked}{unset}; {fetched}by hand: {source.by_hand}"
+        )
+    return place
+
+
+def find(source: Source, roots: Sequence[Path] | None = None) -> Path | None:
+    """The first folder that holds the files of a data set."""
+    for root in _roots() if roots is None else roots:
+        for folder in source.folders:
+            if (root / folder).is_dir() and find_files(root / folder, source.files):
+                return root / folder
+    return None
+
+
+def load_ratings(name: str, path: str | os.PathLike[str] | None = None) -> LabelledRatings:
+    """Read published ratings and compare them with what was published.
+
+    The parameters are those of :func:`locate`. A file that is cut off or altered is refused, also
+    where its path is given: the name is a claim.
+    """
+    source = _source(name)
+    if "ratings" not in source.counts:
+        raise DataError(f"{source.title} holds tasks, not ratings; use load_tasks({name!r}).")
+    data = _load(source, locate(name, path))
+    assert isinstance(data, LabelledRatings)
+    return data
+
+
+def load_tasks(name: str, path: str | os.PathLike[str] | None = None) -> Tasks:
+    """Read published tasks and compare them with what was published; see :func:`load_ratings`."""
+    source = _source(name)
+    if "tasks" not in source.counts:
+        raise DataError(f"{source.title} holds ratings, not tasks; use load_ratings({name!r}).")
+    data = _load(source, locate(name, path))
+    assert isinstance(data, Tasks)
+    return data
+
+
+def read_ratings_file(path: str | os.PathLike[str]) -> LabelledRatings:
+    """Read ratings in the form of MovieLens, Netflix or Jester, whichever the first line shows."""
+    files = some_files(path, (*movielens.FILES, *netflix.FILES, *jester.FILES), "published ratings")
+    line = first_line(files[0])
+    if netflix.MOVIE_LINE.fullmatch(line):
+        return netflix.read_netflix(path)
+    if line.count(b",") == jester.N_JOKES:
+        return jester.read_jester(path)
+    return movielens.read_movielens(path)
+
+
+def fetch(
+    name: str,
+    folder: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Path:
+    """Download a data set, check it, and return the folder where it is.
+
+    A sound copy that is there already is not downloaded again.
+
+    Parameters
+    ----------
+    name : str
+        One of ``SOURCES``.
+    folder : path, optional
+        Where the data set's own folder goes; :func:`cache_folder` unless told.
+    progress : callable, optional
+        Called with the bytes received so far and their total number or None.
+    """
+    return fetch_source(_source(name), folder, progress)
+
+
+def fetch_source(
+    source: Source,
+    folder: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+    *,
+    scheme: str = "https",
+) -> Path:
+    """Fetch a data set that need not be one of ``SOURCES``."""
+    root = cache_folder() if folder is None else Path(folder)
+    target = root / source.folders[0]
+    present = find(source, None if folder is None else [root])
+    if present is not None:
+        try:
+            _load(source, present)
+        except DataError:
+            if present != target:  # somebody else's copy is not ours to replace
+                raise
+        else:
+            return present
+    if source.address is None or source.checksum is None:
+        raise DataError(f"{source.title} cannot be fetched; get it by hand: {source.by_hand}")
+    with tempfile.TemporaryDirectory(prefix=".fetch-", dir=make_folder(root)) as workshop:
+        try:
+            received = Path(workshop) / "download"
+            file = Path(workshop) / source.files[0]
+            download(
+                source.address,
+                received,
+                checksum=source.checksum,
+                largest=source.largest_download,
+                progress=progress,
+                scheme=scheme,
+            )
+            if source.member is None:
+                received.replace(file)
+            else:
+                unpack(received, source.member, file)
+            _load(source, file)
+            make_folder(target)
+            file.replace(target / file.name)
+        except DataError as cause:
+            raise DataError(
+                f"{source.title} could not be fetched: {str(cause).rstrip('.')}; get it by hand: "
+                f"{source.by_hand}"
+            ) from None
+        except OSError as cause:
+            if isinstance(cause, OutputError):
+                raise
+            raise OutputError(
+                f"{target} cannot be written ({cause.strerror or cause}); make room, or choose "
+                "another folder."
+            ) from None
+    return target
+
+
+def _source(name: str) -> Source:
+    if name not in SOURCES:
+        raise DataError(unknown("data set", name, SOURCES))
+    return SOURCES[name]
+
+
+def _roots() -> list[Path]:
+    given = os.environ.get(VARIABLE)
+    return [*([Path(given).expanduser()] if given else []), cache_folder()]
+
+
+def _load(source: Source, path: Path) -> LabelledRatings | Tasks:
+    """Read a data set and compare it with what was published."""
+    data = source.read(path)
+    found = _counts(data)
+    for what, published in source.counts.items():
+        if found[what] != published:
+            raise DataError(
+                f"{path} has {found[what]:,} {what}, but {source.title} has {published:,}; it is "
+                "cut off, altered or another data set. Get it anew."
+            )
+    if source.sha256 is not None:
+        with find_files(path, source.files)[0].open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        if digest != source.sha256:
+            raise DataError(
+                f"{path} has the counts of {source.title}, but was altered: its sha256 is "
+                f"{digest}, not {source.sha256}. Get it anew."
+            )
+    return data
+
+
+def _counts(data: LabelledRatings | Tasks) -> dict[str, int]:
+    if isinstance(data, Tasks):
+        return {"samples": data.n_values, "tasks": data.n_tasks, "features": data.n_items}
+    ratings = data.ratings
+    return {"ratings": ratings.n_values, "users": ratings.n_users, "items": ratings.n_items}

@@ -1,0 +1,124 @@
+"""The rivals on ratings, with the surface of :class:`MatrixCompleter`."""
+
+from typing import Any
+
+from grassvine.baselines import DLMaFit, rtrmc, spectral_start
+from grassvine.data.tables import RatingTable
+from grassvine.engines import Engine
+from grassvine.estimators.distributed import Together, rank_of_items
+from grassvine.estimators.options import as_seed
+from grassvine.estimators.rating_models import PAPER_PENALTY, Task, subspace, subspace_part
+from grassvine.estimators.ratings_summary import Holdings, held
+from grassvine.estimators.recommender import RatingsEstimator
+from grassvine.foundations.options import real_number
+from grassvine.models import CompletionPenalties, ItemPart
+from grassvine.models.unknown import OnUnknown
+from grassvine.networks import Network
+from grassvine.problems import CompletionProblem
+
+
+class DLMaFitCompleter(Together):
+    """D-LMaFit (Lin and Ling), the paper's rival, with the surface of :class:`MatrixCompleter`.
+
+    Parameters
+    ----------
+    rank : int
+        How many numbers describe an item.
+    iterations : int
+        How long to run; every agent hears all its neighbours at each.
+    most_omega : float
+        How far the extrapolation may grow; 1 keeps it at 1.
+
+    The others are those of :class:`MatrixCompleter`.
+    """
+
+    def __init__(
+        self,
+        rank: int = 10,
+        *,
+        iterations: int = 400,
+        most_omega: float = 12.0,
+        agents: int | str = 2,
+        network: str | Network = "ring",
+        user: str | None = None,
+        item: str | None = None,
+        rating: str | None = None,
+        duplicates: str = "error",
+        missing: str = "error",
+        scale: tuple[float, float] | None = None,
+        on_unknown: OnUnknown = "raise",
+        engine: str | Engine = "local",
+        warm_start: bool = False,
+        random_state: Any = None,
+    ):
+        self.rank = rank
+        self.iterations = iterations
+        self.most_omega = most_omega
+        self.agents = agents
+        self.network = network
+        self.user = user
+        self.item = item
+        self.rating = rating
+        self.duplicates = duplicates
+        self.missing = missing
+        self.scale = scale
+        self.on_unknown = on_unknown
+        self.engine = engine
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+    def _task(self, holdings: Holdings) -> Task:
+        rank = rank_of_items(self.rank, len(holdings.items))
+        return subspace(holdings, rank, 0.0, DLMaFit(self.iterations, self.most_omega))
+
+
+class RTRMCCompleter(RatingsEstimator):
+    """RTRMC (Boumal and Absil): all ratings in one place, a trust region on the manifold.
+
+    Parameters
+    ----------
+    rank : int
+        How many numbers describe an item.
+    penalty : float
+        λ of the paper's formulation.
+
+    The others are those of :class:`MatrixCompleter`.
+    """
+
+    def __init__(
+        self,
+        rank: int = 10,
+        *,
+        penalty: float = PAPER_PENALTY,
+        user: str | None = None,
+        item: str | None = None,
+        rating: str | None = None,
+        duplicates: str = "error",
+        missing: str = "error",
+        scale: tuple[float, float] | None = None,
+        on_unknown: OnUnknown = "raise",
+        random_state: Any = None,
+    ):
+        self.rank = rank
+        self.penalty = penalty
+        self.user = user
+        self.item = item
+        self.rating = rating
+        self.duplicates = duplicates
+        self.missing = missing
+        self.scale = scale
+        self.on_unknown = on_unknown
+        self.random_state = random_state
+
+    def _learn(self, table: RatingTable) -> ItemPart:
+        rank = rank_of_items(self.rank, len(table.items))
+        penalty = real_number("penalty", self.penalty, least=0.0, below=1.0)
+        centre = float(table.ratings.values.mean())
+        problem = CompletionProblem(table.ratings.shifted(-centre), unobserved=penalty)
+        start = spectral_start(problem.ratings, rank, seed=as_seed(self.random_state))
+        result = rtrmc(problem, start)
+        self.subspace_ = result.basis
+        self.n_iter_ = len(result.iterations)
+        self.stopped_because_ = result.stopped_because
+        holdings = held(table, [table.ratings])
+        return subspace_part(holdings, result.basis, centre, CompletionPenalties(penalty))

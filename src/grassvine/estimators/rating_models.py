@@ -1,0 +1,118 @@
+"""The models of ratings that estimators fit: which problems agents get, and what they learn.
+
+With *offsets*, the default, items have offsets and users biases. The *subspace* is the paper's
+formulation: ratings less their mean, an orthonormal basis, λ on entries that are not known.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from grassvine.estimators.ratings_summary import Holdings
+from grassvine.foundations.arrays import Array
+from grassvine.models import CompletionPenalties, ItemPart, OffsetPenalties
+from grassvine.protocol import Method
+from grassvine.runs import ProblemSource, Run
+from grassvine.sums import Exact, Offsets, Validated
+
+RANKS = (2, 4, 8, 16, 32)  # those tried by rank="auto"
+AGREEMENT = 0.05  # ρ as a share of the squares of an agent's centred ratings
+PAPER_PENALTY = 0.02  # λ of the paper's Case 5 in our cost
+Penalty = float | Literal["auto"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What agents are given, how they go about it, and how to read what they learned."""
+
+    method: Method
+    problems: Sequence[ProblemSource]
+    rank: int
+    read: Callable[[Run], ItemPart]
+
+
+def with_offsets(holdings: Holdings, rank: int | None, penalty: Penalty) -> Task:
+    """Fit offsets, biases and factors by sums; rank None is chosen by the agents."""
+    most = _most(holdings, rank)
+    ranks = (*(r for r in RANKS if r < most), most) if rank is None else ()
+    method = Offsets(mu=penalty, ranks=ranks)
+    return Task(method, holdings.problems(0.0, 0.0), most, partial(_read_offsets, holdings))
+
+
+def validated_subspace(holdings: Holdings, rank: int | None) -> Task:
+    """Fit the paper's formulation by sums, with λ, and rank None, chosen by the agents."""
+    method = Validated(any_rank=rank is None)
+    return Task(
+        method,
+        holdings.problems(0.0, 0.0),
+        _most(holdings, rank),
+        partial(_read_validated, holdings),
+    )
+
+
+def subspace(holdings: Holdings, rank: int, penalty: float, method: Method | None = None) -> Task:
+    """Fit the paper's formulation with a given λ, by sums unless another method is given."""
+    centre = holdings.mean()
+
+    def read(run: Run) -> ItemPart:
+        return subspace_part(holdings, run.mean, centre, CompletionPenalties(penalty))
+
+    return Task(method or Exact(), holdings.problems(centre, penalty), rank, read)
+
+
+def scaled_rho(holdings: Holdings) -> float:
+    """Return the weight of agreement that has the scale of the ratings.
+
+    MovieLens-1M among 5 agents gets 1e4 so, which was chosen there on held-out ratings.
+    """
+    return AGREEMENT * holdings.squares(holdings.mean()) / holdings.n_agents
+
+
+def subspace_part(
+    holdings: Holdings, basis: Array, centre: float, penalties: CompletionPenalties
+) -> ItemPart:
+    """Return what is shared in the paper's formulation."""
+    return _part(holdings, basis, np.zeros(len(holdings.items)), centre, penalties)
+
+
+def _read_offsets(holdings: Holdings, run: Run) -> ItemPart:
+    state = run.states[0]  # all agents have the same
+    mu, mu_b = (float(value) for value in state["penalties"])
+    factors, offsets = state["factors"].astype(np.float64), state["offsets"].astype(np.float64)
+    centre = float(state["centre"][0])
+    return _part(holdings, factors, offsets, centre, OffsetPenalties(mu, mu_b))
+
+
+def _read_validated(holdings: Holdings, run: Run) -> ItemPart:
+    state = run.states[0]
+    penalties = CompletionPenalties(float(state["unobserved"][0]))
+    return subspace_part(holdings, run.bases[0], float(state["centre"][0]), penalties)
+
+
+def _part(
+    holdings: Holdings,
+    factors: Array,
+    offsets: Array,
+    centre: float,
+    penalties: OffsetPenalties | CompletionPenalties,
+) -> ItemPart:
+    return ItemPart(
+        items=holdings.items,
+        factors=factors,
+        offsets=offsets,
+        centre=centre,
+        penalties=penalties,
+        lowest=holdings.lowest,
+        highest=holdings.highest,
+        counts=holdings.counts,
+    )
+
+
+def _most(holdings: Holdings, rank: int | None) -> int:
+    """Return the rank, or the highest that is tried."""
+    if rank is not None:
+        return rank
+    return max(1, min(RANKS[-1], len(holdings.items) - 1, holdings.n_users - 1))

@@ -1,0 +1,1 @@
+"""What a command asks for, in plain values, and what came of it."""

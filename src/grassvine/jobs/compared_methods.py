@@ -1,0 +1,91 @@
+"""Who can be compared on ratings: our estimators, plain means, and peers where installed."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from grassvine.data.tables import RatingTable
+from grassvine.estimators.baselines import DLMaFitCompleter, RTRMCCompleter
+from grassvine.estimators.completion import METHODS, MatrixCompleter
+from grassvine.estimators.recommender import RatingsEstimator
+from grassvine.foundations.arrays import Array
+from grassvine.foundations.extras import load_extra
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What all contenders are given alike."""
+
+    rank: int = 10
+    agents: int = 5
+    network: str = "ring"
+    seed: int = 0
+
+
+# Learns from the first table and predicts the ratings of the second, all of whose users and items
+# occur in the first.
+Contender = Callable[[RatingTable, RatingTable, Setting], Array]
+
+
+def _ours(method: str) -> Contender:
+    def contend(train: RatingTable, test: RatingTable, setting: Setting) -> Array:
+        estimator = MatrixCompleter(
+            setting.rank,
+            method=method,
+            agents=setting.agents,
+            network=setting.network,
+            random_state=setting.seed,
+        )
+        return _fitted(estimator, train, test)
+
+    return contend
+
+
+def _rtrmc(train: RatingTable, test: RatingTable, setting: Setting) -> Array:
+    return _fitted(RTRMCCompleter(setting.rank, random_state=setting.seed), train, test)
+
+
+def _d_lmafit(train: RatingTable, test: RatingTable, setting: Setting) -> Array:
+    estimator = DLMaFitCompleter(
+        setting.rank,
+        agents=setting.agents,
+        network=setting.network,
+        random_state=setting.seed,
+    )
+    return _fitted(estimator, train, test)
+
+
+def _item_means(train: RatingTable, test: RatingTable, setting: Setting) -> Array:
+    ratings, n_items = train.ratings, len(train.items)
+    sums = np.bincount(ratings.items, ratings.values, minlength=n_items)
+    counts = np.bincount(ratings.items, minlength=n_items)
+    return (sums / np.maximum(counts, 1))[test.ratings.items]
+
+
+def _cmfrec(train: RatingTable, test: RatingTable, setting: Setting) -> Array:
+    """Cmfrec's factors with biases, with its own defaults but for the rank."""
+    cmfrec = load_extra("cmfrec", "the method cmfrec", "compare")
+    sparse = load_extra("scipy.sparse", "the method cmfrec", "compare")
+    ratings = train.ratings
+    shape = (ratings.n_users, ratings.n_items)
+    places = (ratings.users_of_values(), ratings.items)
+    model = cmfrec.CMF(k=setting.rank, random_state=setting.seed, nthreads=1, verbose=False)
+    model.fit(sparse.coo_array((ratings.values, places), shape=shape))
+    predicted: Array = model.predict(test.ratings.users_of_values(), test.ratings.items)
+    return predicted
+
+
+CONTENDERS: Mapping[str, Contender] = {
+    **{method: _ours(method) for method in METHODS},
+    "rtrmc": _rtrmc,
+    "d-lmafit": _d_lmafit,
+    "item-means": _item_means,
+    "cmfrec": _cmfrec,
+}
+
+
+def _fitted(estimator: RatingsEstimator, train: RatingTable, test: RatingTable) -> Array:
+    model = estimator.fit(train).model_
+    users, items = test.ratings.users_of_values(), test.ratings.items
+    return model.predict(test.users.at(users), test.items.at(items)).ratings

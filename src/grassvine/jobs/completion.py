@@ -1,0 +1,148 @@
+"""Complete a table of ratings, and measure on ratings that were held out."""
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from grassvine.data import hold_out_ratings
+from grassvine.data.stored import RatingDataset
+from grassvine.data.tables import RatingTable, table_hash
+from grassvine.data.tables.rating_input import Missing
+from grassvine.data.tables.rating_table import Duplicates
+from grassvine.datasets import read_ratings
+from grassvine.estimators.completion import MatrixCompleter
+from grassvine.estimators.rating_models import Penalty
+from grassvine.foundations.errors import DataError, PlanError
+from grassvine.jobs.base import Outcome, stopwatch, told_of_run
+from grassvine.jobs.engine_options import EngineChoice
+
+
+@dataclass(frozen=True, slots=True)
+class CompletionRequest(EngineChoice):
+    """The options of :class:`MatrixCompleter`, where the ratings are, and what to hold out.
+
+    Parameters
+    ----------
+    data : str
+        As :func:`grassvine.data.read_ratings` takes it.
+    holdout : float
+        The share of ratings to hold out, drawn over all of them from ``seed``; the order of the
+        rows does not matter.
+    apart : bool
+        Whether every agent reads its own part of a Parquet dataset, and nobody reads all.
+    """
+
+    data: str
+    rank: int | Literal["auto"] = 10
+    method: str = "exact"
+    agents: int | str = 1
+    network: str = "ring"
+    penalty: Penalty = "auto"
+    rho: float | Literal["auto"] = "auto"
+    updates: int = 400
+    holdout: float = 0.0
+    seed: int = 0
+    user: str | None = None
+    item: str | None = None
+    rating: str | None = None
+    separator: str | None = None
+    duplicates: Duplicates = "error"
+    missing: Missing = "error"
+    apart: bool = False
+
+    def read(self) -> RatingTable | RatingDataset:
+        """Read the ratings; those that agents read apart are only counted."""
+        if self.apart:
+            return self._dataset()
+        return read_ratings(
+            self.data,
+            separator=self.separator,
+            user=self.user,
+            item=self.item,
+            rating=self.rating,
+            agent=self.agents if isinstance(self.agents, str) else None,
+            duplicates=self.duplicates,
+            missing=self.missing,
+        )
+
+    def hash(self, data: RatingTable | RatingDataset) -> str:
+        """Return the digest of the ratings; of those apart, of what was counted."""
+        return data.digest() if isinstance(data, RatingDataset) else table_hash(data)
+
+    def learn(self, data: RatingTable | RatingDataset) -> Outcome:
+        """Learn from what is not held out, and measure on what is; apart, nothing is measured."""
+        train: RatingTable | RatingDataset = data
+        test: RatingTable | None = None
+        if isinstance(data, RatingTable):
+            train, test = held_out(data, self.holdout, self.seed)
+        estimator = MatrixCompleter(
+            self.rank,
+            method=self.method,
+            agents=self.agents,
+            network=self.network,
+            penalty=self.penalty,
+            rho=self.rho,
+            updates=self.updates,
+            engine=self.make_engine(),
+            random_state=self.seed,
+        )
+        with stopwatch() as spent:
+            estimator.fit(train)
+        unmeasured: dict[str, Any] = {"rmse": None, "mae": None, "known": None}
+        learned = estimator.errors(train) if isinstance(train, RatingTable) else unmeasured
+        measured = unmeasured if test is None else estimator.errors(test)
+        n_held_out = 0 if test is None else test.ratings.n_values
+        report = {
+            "n_users": estimator.n_users_,
+            "n_items": estimator.n_items_,
+            "n_ratings": estimator.n_ratings_ + n_held_out,
+            "n_held_out": n_held_out,
+            "n_agents": estimator.n_agents_,
+            "network": self.network,
+            "rank": estimator.rank_,
+            "method": self.method,
+            "seed": self.seed,
+            "train_rmse": learned["rmse"],
+            "train_mae": learned["mae"],
+            "test_rmse": measured["rmse"],
+            "test_mae": measured["mae"],
+            "test_known": measured["known"],
+            **told_of_run(estimator, spent),
+        }
+        return Outcome(estimator, report, self.hash(data), data.assumed)
+
+    def _dataset(self) -> RatingDataset:
+        """Count the ratings of agents that will read their own."""
+        if self.holdout:
+            raise PlanError(
+                "nothing can be held out of ratings that are not read here; leave --holdout out, "
+                "or leave --apart out."
+            )
+        if not isinstance(self.agents, str):
+            raise PlanError(
+                f"{self.agents} agents cannot each read their own part, for nothing says which it "
+                "is; give --agents the column that names each rating's owner."
+            )
+        return RatingDataset.by_column(
+            self.data,
+            self.agents,
+            user=self.user,
+            item=self.item,
+            rating=self.rating,
+            duplicates=self.duplicates,
+            missing=self.missing,
+        )
+
+
+def held_out(table: RatingTable, share: float, seed: int) -> tuple[RatingTable, RatingTable | None]:
+    """Divide a table into what is learned from and, for a share above 0, what is held out."""
+    train, test = hold_out_ratings(table.ratings, share, seed=seed)
+    if not test.n_values:
+        if share:
+            raise DataError(
+                f"a share of {share:g} of {train.n_values} ratings is none; hold out a greater "
+                "share, or 0."
+            )
+        return table, None
+    if not train.n_values:
+        raise DataError(f"a share of {share:g} leaves no rating to learn from; hold out less.")
+    return replace(table, ratings=train), replace(table, ratings=test)

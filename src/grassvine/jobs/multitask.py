@@ -1,0 +1,114 @@
+"""Learn many related regressions, and measure on samples that were held out."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from grassvine.data import Tasks, hold_out_samples
+from grassvine.data.tables import TaskTable, read_table, table_hash, tasks_from_frame
+from grassvine.estimators.multitask import MultitaskRegressor
+from grassvine.foundations.arrays import Array
+from grassvine.foundations.errors import DataError
+from grassvine.jobs.base import Outcome, stopwatch, told_of_run
+from grassvine.jobs.engine_options import EngineChoice
+
+
+@dataclass(frozen=True, slots=True)
+class MultitaskRequest(EngineChoice):
+    """The options of :class:`MultitaskRegressor`, where the samples are, what to hold out.
+
+    Parameters
+    ----------
+    data : str
+        As :func:`grassvine.data.read_table` takes it.
+    target, task : str
+        The columns; all others are features.
+    holdout : float
+        The share of each task's samples to hold out.
+    """
+
+    data: str
+    target: str
+    task: str
+    rank: int | Literal["auto"] = 3
+    method: str = "exact"
+    agents: int | str = 1
+    network: str = "ring"
+    ridge: float = 1.0
+    rho: float = 10.0
+    updates: int = 200
+    holdout: float = 0.0
+    seed: int = 0
+    separator: str | None = None
+
+    def read(self) -> TaskTable:
+        """Read the samples."""
+        table = read_table(self.data, separator=self.separator)
+        return tasks_from_frame(table, target=self.target, task=self.task)
+
+    def hash(self, data: TaskTable) -> str:
+        """Return the digest of the samples."""
+        return table_hash(data)
+
+    def learn(self, data: TaskTable) -> Outcome:
+        """Learn from what is not held out, and measure on what is."""
+        import polars as pl
+
+        train, test = hold_out_samples(data.tasks, self.holdout, seed=self.seed)
+        if self.holdout and not test.n_values:
+            raise DataError(
+                f"a share of {self.holdout:g} of each task's samples is none; hold out a greater "
+                "share, or 0."
+            )
+        estimator = MultitaskRegressor(
+            self.rank,
+            method=self.method,
+            agents=self.agents,
+            network=self.network,
+            ridge=self.ridge,
+            engine=self.make_engine(),
+            rho=self.rho,
+            updates=self.updates,
+            random_state=self.seed,
+        )
+        with stopwatch() as spent:
+            samples, targets, tasks = _rows(train, data)
+            frame = pl.DataFrame(samples, schema=list(data.features))
+            estimator.fit(frame, targets, tasks=tasks)
+        learned = _errors(estimator, train, data)
+        measured = _errors(estimator, test, data) if test.n_values else (None, None)
+        report = {
+            "n_tasks": data.tasks.n_tasks,
+            "n_features": len(data.features),
+            "n_samples": data.tasks.n_values,
+            "n_held_out": test.n_values,
+            "n_agents": estimator.network_.n_agents,
+            "network": self.network,
+            "rank": estimator.rank_,
+            "method": self.method,
+            "seed": self.seed,
+            "train_rmse": learned[0],
+            "train_r2": learned[1],
+            "test_rmse": measured[0],
+            "test_r2": measured[1],
+            **told_of_run(estimator, spent),
+        }
+        return Outcome(estimator, report, table_hash(data), data.assumed)
+
+
+def _rows(tasks: Tasks, table: TaskTable) -> tuple[Array, Array, Any]:
+    """Return samples, targets and the id of the task of each."""
+    numbers = np.repeat(np.arange(tasks.n_tasks), [len(y) for y in tasks.targets])
+    return np.concatenate(tasks.features), np.concatenate(tasks.targets), table.ids.at(numbers)
+
+
+def _errors(
+    estimator: MultitaskRegressor, tasks: Tasks, table: TaskTable
+) -> tuple[float, float | None]:
+    """Return root mean square error and R², which constant targets do not have."""
+    samples, targets, ids = _rows(tasks, table)
+    wrong = estimator.model_.predict(samples, ids, "raise").targets - targets
+    spread = float(np.sum((targets - targets.mean()) ** 2))
+    rmse = float(np.sqrt(np.mean(wrong**2)))
+    return rmse, 1.0 - float(wrong @ wrong) / spread if spread > 0.0 else None

@@ -1,0 +1,68 @@
+"""Find the principal components of samples."""
+
+from dataclasses import dataclass
+
+from grassvine.data.tables import read_table
+from grassvine.data.tables.sample_table import SampleTable, samples_from_frame
+from grassvine.estimators.pca import DecentralizedPCA
+from grassvine.jobs.base import Outcome, stopwatch, told_of_run
+from grassvine.jobs.engine_options import EngineChoice
+
+
+@dataclass(frozen=True, slots=True)
+class PCARequest(EngineChoice):
+    """The options of :class:`DecentralizedPCA`, and where the samples are.
+
+    Parameters
+    ----------
+    data : str
+        As :func:`grassvine.data.read_table` takes it; columns that hold no numbers are left out.
+    """
+
+    data: str
+    components: int = 2
+    method: str = "exact"
+    agents: int = 1
+    network: str = "ring"
+    rho: float = 1.0
+    updates: int = 500
+    seed: int = 0
+    separator: str | None = None
+
+    def read(self) -> SampleTable:
+        """Read the samples."""
+        return samples_from_frame(read_table(self.data, separator=self.separator))
+
+    def hash(self, data: SampleTable) -> str:
+        """Return the digest of the samples."""
+        return data.hash()
+
+    def learn(self, data: SampleTable) -> Outcome:
+        """Learn the components."""
+        import polars as pl
+
+        estimator = DecentralizedPCA(
+            self.components,
+            method=self.method,
+            agents=self.agents,
+            network=self.network,
+            engine=self.make_engine(),
+            rho=self.rho,
+            updates=self.updates,
+            random_state=self.seed,
+        )
+        with stopwatch() as spent:
+            estimator.fit(pl.DataFrame(data.samples, schema=list(data.features)))
+        report = {
+            "n_samples": len(data.samples),
+            "n_features": len(data.features),
+            "n_agents": estimator.network_.n_agents,
+            "network": self.network,
+            "components": estimator.n_components_,
+            "method": self.method,
+            "seed": self.seed,
+            "explained_variance": estimator.explained_variance_.tolist(),
+            "explained_variance_ratio": estimator.explained_variance_ratio_.tolist(),
+            **told_of_run(estimator, spent),
+        }
+        return Outcome(estimator, report, data.hash(), data.assumed)

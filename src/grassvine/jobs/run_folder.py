@@ -1,0 +1,222 @@
+"""Runs as folders, and repeating them.
+
+::
+
+    run.json             what was asked, what came of it, versions, hashes of data and result
+    plan.toml            all that the agents had agreed on: network, method, seed
+    history.safetensors  every step of every agent
+    bases.safetensors    the subspace of each agent
+
+Seeds are among what was asked: all chance is drawn from them.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from grassvine.foundations.arrays import Array
+from grassvine.foundations.errors import DataError, OutputError, unknown
+from grassvine.jobs.base import Outcome, Request
+from grassvine.jobs.completion import CompletionRequest
+from grassvine.jobs.multitask import MultitaskRequest
+from grassvine.jobs.pca import PCARequest
+from grassvine.models.persistence.folder import write_folder
+from grassvine.models.persistence.forms import form_of
+from grassvine.models.persistence.tensors import write_tensors
+from grassvine.protocol import History
+from grassvine.runs import Plan
+
+FORMAT = "grassvine run 1"
+RECORD, PLAN = "run.json", "plan.toml"
+HISTORY, BASES = "history.safetensors", "bases.safetensors"
+FILES = {RECORD, PLAN, HISTORY, BASES}
+KEYS = {"format", "command", "options", "report", "hashes", "versions"}
+VERSIONS = ("grassvine", "numpy", "numba", "polars", "scikit-learn", "scipy")
+
+REQUESTS: Mapping[str, type] = {
+    "complete": CompletionRequest,
+    "multitask": MultitaskRequest,
+    "pca": PCARequest,
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SavedRun:
+    """A run as its folder tells it."""
+
+    command: str
+    request: Any
+    report: dict[str, Any]
+    plan: Plan
+    data_hash: str
+    result_hash: str
+    versions: dict[str, str]
+    history: History
+    bases: tuple[Array, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rerun:
+    """A run repeated: what came of it, and whether it is the same to the last bit."""
+
+    outcome: Outcome
+    same: bool
+    other_versions: dict[str, tuple[str, str]]
+
+
+def refuse_folder(path: str | os.PathLike[str], *, overwrite: bool) -> bool:
+    """Tell whether a run is at the place; refused unless it may be replaced, as all else is."""
+    target = Path(path)
+    if not os.path.lexists(target):
+        return False
+    if target.is_symlink() or not target.is_dir():
+        raise OutputError(f"{target} is there already and no folder; choose another place.")
+    inside = {entry.name for entry in target.iterdir()}
+    if inside - FILES or (inside and RECORD not in inside):
+        strange = sorted(inside - FILES or inside)[0]
+        raise OutputError(
+            f"{target} is there already and holds {strange}, which is no part of a run; choose "
+            "another place."
+        )
+    if inside and not overwrite:
+        raise OutputError(f"{target} is there already; choose another place, or --overwrite.")
+    return True
+
+
+def save_run(
+    path: str | os.PathLike[str], request: Request, outcome: Outcome, *, overwrite: bool = False
+) -> Path:
+    """Write a run as a folder, whole or not at all."""
+    target = Path(os.path.abspath(path))
+    replaces = refuse_folder(target, overwrite=overwrite)
+    command = next(name for name, kind in REQUESTS.items() if isinstance(request, kind))
+    options = asdict(request)  # type: ignore[call-overload]
+    if Path(request.data).exists():
+        options["data"] = os.path.abspath(request.data)
+    record = {
+        "format": FORMAT,
+        "command": command,
+        "options": options,
+        "report": outcome.report,
+        "hashes": {"data": outcome.data_hash, "result": result_hash(outcome)},
+        "versions": versions(),
+    }
+    bases = {f"agent {k}": basis for k, basis in enumerate(outcome.estimator.subspaces_)}
+    files = {
+        RECORD: (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode(),
+        PLAN: outcome.estimator.plan_.to_toml().encode(),
+        HISTORY: outcome.estimator.history_.to_bytes(),
+        BASES: write_tensors(bases),
+    }
+    write_folder(target, files, (), replace=replaces)
+    return target
+
+
+def load_run(path: str | os.PathLike[str]) -> SavedRun:
+    """Read a run that :func:`save_run` wrote."""
+    folder = Path(path)
+    record = _record(folder)
+    kind = REQUESTS[record["command"]]
+    known = {field.name for field in fields(kind)}
+    if strange := sorted(set(record["options"]) - known):
+        raise DataError(f"{folder / RECORD}: {unknown('option', strange[0], known)}")
+    try:
+        return SavedRun(
+            command=record["command"],
+            request=kind(**record["options"]),
+            report=dict(record["report"]),
+            plan=_plan(folder / PLAN),
+            data_hash=str(record["hashes"]["data"]),
+            result_hash=str(record["hashes"]["result"]),
+            versions=dict(record["versions"]),
+            history=History.load(folder / HISTORY),
+            bases=_bases(folder / BASES),
+        )
+    except (KeyError, TypeError, AttributeError) as cause:
+        raise DataError(
+            f"{folder / RECORD} was altered ({type(cause).__name__}: {cause}); give a folder as "
+            "--run wrote it."
+        ) from None
+
+
+def rerun(run: SavedRun, data: str | None = None) -> Rerun:
+    """Repeat a run, on a copy of its data elsewhere where ``data`` names one.
+
+    It is repeated from its start: checkpoints are neither read nor written.
+    """
+    request = replace(run.request, checkpoints=None, resume=False)
+    if data is not None:
+        request = replace(request, data=data)
+    if request.data == "-" and data is None:
+        raise DataError("the run read standard input; say where the same data are (--data FILE).")
+    given = request.read()
+    digest = request.hash(given)
+    if digest != run.data_hash:
+        raise DataError(
+            f"{request.data} is not what the run learned from: its hash is {digest[:12]}…, that of "
+            f"the run's data {run.data_hash[:12]}…; give the same data (--data FILE)."
+        )
+    outcome = request.learn(given)
+    now = versions()
+    others = {
+        name: (before, now[name])
+        for name, before in run.versions.items()
+        if name in now and now[name] != before
+    }
+    return Rerun(outcome, result_hash(outcome) == run.result_hash, others)
+
+
+def result_hash(outcome: Outcome) -> str:
+    """Return the sha256 of every step and of every number of the model."""
+    digest = hashlib.sha256(outcome.estimator.history_.to_bytes())
+    for part in form_of(outcome.model).apart(outcome.model):
+        if part is not None:
+            digest.update(json.dumps(dict(part.numbers), sort_keys=True).encode())
+            digest.update(write_tensors(part.arrays))
+    return digest.hexdigest()
+
+
+def versions() -> dict[str, str]:
+    """Return the versions on which the bits of a result may depend."""
+    return {name: version(name) for name in VERSIONS}
+
+
+def _record(folder: Path) -> dict[str, Any]:
+    try:
+        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise DataError(
+            f"{folder} holds no {RECORD}; give a folder that 'grassvine complete --run' wrote."
+        ) from None
+    except (OSError, ValueError) as cause:
+        raise DataError(f"{folder / RECORD} cannot be read ({cause}).") from None
+    if not isinstance(record, dict) or record.get("format") != FORMAT or set(record) != KEYS:
+        raise DataError(f"{folder / RECORD} is no '{FORMAT}'; give a folder as --run wrote it.")
+    if record["command"] not in REQUESTS or not isinstance(record["options"], dict):
+        raise DataError(f"{folder / RECORD} was altered; give a folder as --run wrote it.")
+    return record
+
+
+def _plan(path: Path) -> Plan:
+    try:
+        return Plan.from_toml(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as cause:
+        raise DataError(f"{path} holds no plan ({cause}); it is cut off or altered.") from None
+
+
+def _bases(path: Path) -> tuple[Array, ...]:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        arrays = load(path.read_bytes())
+        return tuple(np.ascontiguousarray(arrays[f"agent {agent}"]) for agent in range(len(arrays)))
+    except (OSError, SafetensorError, KeyError) as cause:
+        raise DataError(f"{path} holds no bases ({cause}); it is cut off or altered.") from None

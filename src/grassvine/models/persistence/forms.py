@@ -1,0 +1,251 @@
+"""What each kind of model consists of on disk: numbers, arrays and ids, shared and private."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import numpy as np
+
+from grassvine.data.ids import Ids
+from grassvine.data.ratings import Ratings
+from grassvine.foundations.errors import ModelError
+from grassvine.models.persistence.sealed import check_keys
+from grassvine.models.persistence.tensors import Layout, Tensor
+from grassvine.models.rating_parts import (
+    CompletionPenalties,
+    ItemPart,
+    OffsetPenalties,
+    Penalties,
+    UserPart,
+)
+from grassvine.models.ratings import RatingsModel
+from grassvine.models.subspace import SubspaceModel
+from grassvine.models.tasks import FeaturePart, TaskPart, TasksModel
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Model: TypeAlias = RatingsModel | TasksModel | SubspaceModel
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """A part of a model taken apart."""
+
+    numbers: Mapping[str, Any]
+    arrays: Mapping[str, Any]
+    ids: "pl.Series"
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a part consists of: its arrays, which axis its ids name, whether those are sorted."""
+
+    layout: Layout
+    axis: str
+    ascending: bool
+
+
+class Form(Protocol):
+    """How a kind of model is taken apart and put together."""
+
+    kind: str
+    shared: Shape
+    private: Shape | None
+
+    def apart(self, model: Any) -> tuple[Part, Part | None]:
+        """Return the shared and the private part."""
+        ...
+
+    def together(self, shared: Part, private: Part | None) -> Model:
+        """Return the model; parts that do not make one are refused."""
+        ...
+
+
+class RatingsForm:
+    """Ratings; the items of the ratings seen are kept user by user."""
+
+    kind = "ratings"
+    shared = Shape(
+        {
+            "factors": Tensor("F64", ("items", "rank")),
+            "offsets": Tensor("F64", ("items",)),
+            "counts": Tensor("I64", ("items",)),
+        },
+        "items",
+        ascending=True,
+    )
+    private: Shape | None = Shape(
+        {
+            "weights": Tensor("F64", ("users", "rank")),
+            "biases": Tensor("F64", ("users",)),
+            "seen_counts": Tensor("I64", ("users",)),
+            "seen_items": Tensor("I32", ("ratings",)),
+            "seen_values": Tensor("F64", ("ratings",)),
+        },
+        "users",
+        ascending=True,
+    )
+    penalties: Mapping[str, type[Penalties]] = {
+        "offsets": OffsetPenalties,
+        "completion": CompletionPenalties,
+    }
+
+    def apart(self, model: RatingsModel) -> tuple[Part, Part | None]:
+        """Take a model of ratings apart."""
+        shared, private = model.shared, model.private
+        kind = type(shared.penalties)
+        numbers = {
+            "centre": shared.centre,
+            "lowest": shared.lowest,
+            "highest": shared.highest,
+            "formulation": next(name for name, one in self.penalties.items() if one is kind),
+            "penalties": {name: float(value) for name, value in asdict(shared.penalties).items()},
+        }
+        arrays = {name: getattr(shared, name) for name in self.shared.layout}
+        part = Part(numbers, arrays, shared.items.series)
+        if private is None:
+            return part, None
+        seen = {
+            "weights": private.weights,
+            "biases": private.biases,
+            "seen_counts": private.counts,
+            "seen_items": private.seen.items,
+            "seen_values": private.seen.values,
+        }
+        return part, Part({}, seen, private.users.series)
+
+    def together(self, shared: Part, private: Part | None) -> RatingsModel:
+        """Put a model of ratings together."""
+        wanted = {"centre", "lowest", "highest", "formulation", "penalties"}
+        numbers = check_keys("the numbers of the model", shared.numbers, wanted)
+        formulation = numbers["formulation"]
+        if not isinstance(formulation, str) or formulation not in self.penalties:
+            raise ModelError(f"there is no formulation {formulation!r}; save the model again.")
+        kind = self.penalties[formulation]
+        names = set(kind.__dataclass_fields__)
+        given = check_keys("the penalties of the model", numbers["penalties"], names)
+        part = ItemPart(
+            items=Ids(shared.ids),
+            penalties=kind(**given),
+            **{name: numbers[name] for name in ("centre", "lowest", "highest")},
+            **shared.arrays,
+        )
+        return RatingsModel(part, None if private is None else self._users(part, private))
+
+    def _users(self, shared: ItemPart, private: Part) -> UserPart:
+        arrays = private.arrays
+        counts, items = arrays["seen_counts"], arrays["seen_items"]
+        n_items = len(shared.items)
+        # Each count alone first: a sum of hostile ones could wrap round.
+        if (counts < 0).any() or (counts > n_items).any() or counts.sum() != len(items):
+            raise ModelError("the counts of ratings do not add up; save the model again.")
+        users = np.repeat(np.arange(len(counts)), counts)
+        if len(items) and not (items.min() >= 0 and items.max() < n_items):
+            raise ModelError("a rating is of an item that is not there; save the model again.")
+        if (np.diff(users * n_items + items) <= 0).any():
+            raise ModelError("the ratings of a user are not in order; save the model again.")
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        seen = Ratings(n_items, starts, items, arrays["seen_values"])
+        return UserPart(Ids(private.ids), arrays["weights"], arrays["biases"], seen)
+
+
+class TasksForm:
+    """Related regressions."""
+
+    kind = "tasks"
+    shared = Shape(
+        {
+            "basis": Tensor("F64", ("items", "rank")),
+            "means": Tensor("F64", ("items",)),
+            "scales": Tensor("F64", ("items",)),
+            "strengths": Tensor("F64", ("rank",)),
+        },
+        "items",
+        ascending=False,
+    )
+    private: Shape | None = Shape(
+        {
+            "weights": Tensor("F64", ("tasks", "rank")),
+            "intercepts": Tensor("F64", ("tasks",)),
+            "counts": Tensor("I64", ("tasks",)),
+        },
+        "tasks",
+        ascending=True,
+    )
+
+    def apart(self, model: TasksModel) -> tuple[Part, Part | None]:
+        """Take a model of tasks apart."""
+        shared, private = model.shared, model.private
+        numbers = {"ridge": shared.ridge, "intercepts": shared.intercepts}
+        arrays = {name: getattr(shared, name) for name in self.shared.layout}
+        part = Part(numbers, arrays, _names(shared.features))
+        if private is None or self.private is None:
+            return part, None
+        learned = {name: getattr(private, name) for name in self.private.layout}
+        return part, Part({}, learned, private.tasks.series)
+
+    def together(self, shared: Part, private: Part | None) -> TasksModel:
+        """Put a model of tasks together."""
+        wanted = {"ridge", "intercepts"}
+        numbers = check_keys("the numbers of the model", shared.numbers, wanted)
+        if not isinstance(numbers["intercepts"], bool):
+            raise ModelError("intercepts are neither true nor false; save the model again.")
+        part = FeaturePart(features=_text(shared.ids), **numbers, **shared.arrays)
+        if private is None:
+            return TasksModel(part)
+        return TasksModel(part, TaskPart(tasks=Ids(private.ids), **private.arrays))
+
+
+class SubspaceForm:
+    """Principal components; nothing of them is private."""
+
+    kind = "subspace"
+    shared = Shape(
+        {
+            "mean": Tensor("F64", ("items",)),
+            "components": Tensor("F64", ("items", "rank")),
+            "variances": Tensor("F64", ("rank",)),
+        },
+        "items",
+        ascending=False,
+    )
+    private: Shape | None = None
+
+    def apart(self, model: SubspaceModel) -> tuple[Part, Part | None]:
+        """Take a subspace apart."""
+        arrays = {name: getattr(model, name) for name in self.shared.layout}
+        numbers = {"total_variance": model.total_variance}
+        return Part(numbers, arrays, _names(model.features)), None
+
+    def together(self, shared: Part, private: Part | None) -> SubspaceModel:
+        """Put a subspace together."""
+        numbers = check_keys("the numbers of the model", shared.numbers, {"total_variance"})
+        return SubspaceModel(features=_text(shared.ids), **numbers, **shared.arrays)
+
+
+FORMS: Mapping[str, Form] = {
+    "ratings": RatingsForm(),
+    "tasks": TasksForm(),
+    "subspace": SubspaceForm(),
+}
+
+
+def form_of(model: Model) -> Form:
+    """Return how a model is taken apart."""
+    kinds = {RatingsModel: "ratings", TasksModel: "tasks", SubspaceModel: "subspace"}
+    return FORMS[kinds[type(model)]]
+
+
+def _names(features: tuple[str, ...]) -> "pl.Series":
+    import polars as pl
+
+    return pl.Series(features, dtype=pl.String)
+
+
+def _text(ids: "pl.Series") -> tuple[str, ...]:
+    import polars as pl
+
+    if ids.dtype != pl.String:
+        raise ModelError(f"the names of features are of type {ids.dtype}, not text; save it again.")
+    return tuple(ids.to_list())

@@ -1,0 +1,146 @@
+"""Ask a model with tables from files: their ids take the types of the model's where they can."""
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from grassvine.data.ids import Ids, as_column, as_known
+from grassvine.data.tables.columns import guess_columns, named_column
+from grassvine.data.tables.files import Table
+from grassvine.data.tables.frames import numbers_in, open_frame
+from grassvine.data.tables.numerals import numbers_of
+from grassvine.data.tables.rating_input import ratings_from_frame
+from grassvine.data.tables.rating_table import Duplicates, RatingTable
+from grassvine.foundations.arrays import Array
+from grassvine.foundations.errors import DataError, ModelError
+from grassvine.models.persistence.files import load
+from grassvine.models.ratings import RatingsModel
+from grassvine.models.subspace import SubspaceModel
+from grassvine.models.tasks import TasksModel
+from grassvine.models.unknown import OnUnknown
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def load_ratings_model(path: str | os.PathLike[str]) -> RatingsModel:
+    """Read a model of ratings; another kind is refused."""
+    model = load(path)
+    if not isinstance(model, RatingsModel):
+        raise ModelError(
+            f"{os.fspath(path)} is a {type(model).__name__}, which knows no users and items; give "
+            "a model that 'grassvine complete' wrote."
+        )
+    return model
+
+
+def predict_ratings(
+    model: RatingsModel, table: Table, user: str | None, item: str | None, on_unknown: OnUnknown
+) -> "pl.DataFrame":
+    """Return a rating for each pair of a table: columns user, item, rating and known."""
+    import polars as pl
+
+    columns, _ = guess_columns(table.frame.columns, {"user": user, "item": item})
+    users = _of_users(model, table.frame[columns["user"]])
+    items = as_known(table.frame[columns["item"]], model.shared.items, "item")
+    found = model.predict(users, items, on_unknown)
+    return pl.DataFrame(
+        {"user": users, "item": items, "rating": found.ratings, "known": found.known}
+    )
+
+
+def predict_targets(
+    model: TasksModel, table: Table, task: str, on_unknown: OnUnknown
+) -> "pl.DataFrame":
+    """Return a target for each sample of a table: columns task, prediction and known."""
+    import polars as pl
+
+    named_column(table.frame.columns, task, "task")
+    asked = as_column(table.frame[task], "task")
+    if model.private is not None:
+        asked = as_known(asked, model.private.tasks, "task")
+    found = model.predict(_samples(table, model.shared.features), asked, on_unknown)
+    return pl.DataFrame({"task": asked, "prediction": found.targets, "known": found.known})
+
+
+def coordinates(model: SubspaceModel, table: Table) -> "pl.DataFrame":
+    """Return the coordinates of each sample of a table: columns component0, component1, …"""
+    import polars as pl
+
+    found = model.transform(_samples(table, model.features))
+    return pl.DataFrame({f"component{k}": column for k, column in enumerate(found.T)})
+
+
+def users_named(model: RatingsModel, names: Sequence[str]) -> "pl.Series":
+    """Return users that were named on a command line, as a file with these lines would have."""
+    import polars as pl
+
+    return _of_users(model, numbers_of(pl.Series(names, dtype=pl.String)))
+
+
+def users_listed(model: RatingsModel, table: Table, user: str | None = None) -> "pl.Series":
+    """Return the users of a table, each once, in the order of their first row."""
+    names = table.frame.columns
+    if user is None and len(names) == 1:
+        user = names[0]
+    columns, _ = guess_columns(names, {"user": user})
+    return _of_users(model, table.frame[columns["user"]]).unique(maintain_order=True)
+
+
+def users_known(model: RatingsModel) -> "pl.Series":
+    """Return all users who have rated something."""
+    if model.private is None:
+        raise DataError(
+            "the model has no users, for its private part is not there; name users and choose "
+            "--on-unknown fallback, or fold users in."
+        )
+    return model.private.users.at(np.flatnonzero(model.private.counts > 0))
+
+
+def new_ratings(
+    model: RatingsModel,
+    table: Table,
+    *,
+    user: str | None = None,
+    item: str | None = None,
+    rating: str | None = None,
+    duplicates: Duplicates = "error",
+) -> RatingTable:
+    """Return ratings to be folded in."""
+    frame = table.frame
+    columns, _ = guess_columns(frame.columns, {"user": user, "item": item, "rating": rating})
+    users = _of_users(model, frame[columns["user"]])
+    items = as_known(frame[columns["item"]], model.shared.items, "item")
+    as_model_has = frame.with_columns(users.alias(columns["user"]), items.alias(columns["item"]))
+    return ratings_from_frame(
+        Table(as_model_has, table.assumed),
+        user=user,
+        item=item,
+        rating=rating,
+        duplicates=duplicates,
+    )
+
+
+def _of_users(model: RatingsModel, given: "pl.Series") -> "pl.Series":
+    if model.private is None:
+        return as_column(given, "user")
+    known: Ids = model.private.users
+    return as_known(given, known, "user")
+
+
+def _samples(table: Table, features: Sequence[str]) -> Array:
+    frame = open_frame(table.frame)
+    columns = [
+        numbers_in(frame[named_column(frame.columns, name, "feature")], f"values of {name!r}")
+        for name in features
+    ]
+    samples = np.column_stack(columns)
+    if not np.isfinite(samples).all():
+        row, column = (int(place) for place in np.argwhere(~np.isfinite(samples))[0])
+        raise DataError(
+            f"the feature {features[column]!r} is missing, NaN or infinite at row {row}, counted "
+            "from 0; leave such rows out, or fill them in."
+        )
+    return samples

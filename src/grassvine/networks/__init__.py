@@ -1,0 +1,40 @@
+"""Who may talk to whom, and when: agents are numbers here and nothing else."""
+
+from grassvine.networks.clocks import PoissonClocks
+from grassvine.networks.graph import Network
+from grassvine.networks.recorded import Recorded
+from grassvine.networks.schedule import AllEdges, Matchings, OneEdge, Schedule
+from grassvine.networks.shapes import (
+    complete,
+    erdos_renyi,
+    exponential,
+    from_edges,
+    from_networkx,
+    grid,
+    path,
+    ring,
+    star,
+)
+from grassvine.networks.timetable import Timetable
+from grassvine.networks.varying import Epochs
+
+__all__ = [
+    "AllEdges",
+    "Epochs",
+    "Matchings",
+    "Network",
+    "OneEdge",
+    "PoissonClocks",
+    "Recorded",
+    "Schedule",
+    "Timetable",
+    "complete",
+    "erdos_renyi",
+    "exponential",
+    "from_edges",
+    "from_networkx",
+    "grid",
+    "path",
+    "ring",
+    "star",
+]

@@ -1,0 +1,82 @@
+"""Schedules: how the meetings of a timetable are drawn."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.random import Generator
+
+from grassvine.foundations.options import whole_number
+from grassvine.networks.graph import Edge, Network
+from grassvine.networks.timetable import Timetable
+
+
+class Schedule(Protocol):
+    """A way to draw the meetings of a network."""
+
+    def draw(self, network: Network, n_slots: int, rng: Generator) -> Timetable:
+        """Draw all slots at once."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class OneEdge:
+    """One link a slot, uniformly at random: the paper's stochastic gossip."""
+
+    def draw(self, network: Network, n_slots: int, rng: Generator) -> Timetable:
+        """Draw all slots at once."""
+        return _pick(network, [[edge] for edge in network.edges], n_slots, rng)
+
+
+@dataclass(frozen=True, slots=True)
+class Matchings:
+    """One colour of links a slot, uniformly at random: the paper's parallel gossip.
+
+    No two links of a colour share an agent, so all meetings of a slot are disjoint. On a path the
+    colours are the paper's red and black.
+    """
+
+    def draw(self, network: Network, n_slots: int, rng: Generator) -> Timetable:
+        """Draw all slots at once."""
+        return _pick(network, edge_colouring(network), n_slots, rng)
+
+
+@dataclass(frozen=True, slots=True)
+class AllEdges:
+    """All links every slot; nothing is drawn."""
+
+    def draw(self, network: Network, n_slots: int, rng: Generator) -> Timetable:
+        """Repeat all links in every slot."""
+        _check_slots(n_slots)
+        links = Timetable.from_meetings(network.n_agents, [network.edges])
+        return links.rearranged(np.zeros(n_slots, dtype=np.int64))
+
+
+def edge_colouring(network: Network) -> list[list[Edge]]:
+    """Colour the links so that links of one colour share no agent.
+
+    Each link in turn takes the first colour that is free at both ends: two colours on a path
+    numbered along its way,
+    never more than twice the largest degree minus one.
+    """
+    colours: list[list[Edge]] = []
+    taken: list[set[int]] = []
+    for one, other in network.edges:
+        free = next((c for c, busy in enumerate(taken) if not busy & {one, other}), len(colours))
+        if free == len(colours):
+            colours.append([])
+            taken.append(set())
+        colours[free].append((one, other))
+        taken[free] |= {one, other}
+    return colours
+
+
+def _pick(network: Network, choices: list[list[Edge]], n_slots: int, rng: Generator) -> Timetable:
+    _check_slots(n_slots)
+    choices = choices or [[]]  # a lone agent has no link: its slots are empty
+    each_once = Timetable.from_meetings(network.n_agents, choices)
+    return each_once.rearranged(rng.integers(len(choices), size=n_slots))
+
+
+def _check_slots(n_slots: int) -> None:
+    whole_number("n_slots", n_slots, least=0)

@@ -1,0 +1,163 @@
+"""A timetable: who sends to whom at every slot, drawn whole before slot 0, then a plain table."""
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from grassvine.foundations.errors import NetworkError
+from grassvine.foundations.files import write_whole
+from grassvine.networks.graph import Edge
+
+Delivery = tuple[int, int]  # sender, receiver
+
+FORMAT = "grassvine timetable 1"
+_KINDS = {
+    "n_agents": ("<i8", 1),
+    "offsets": ("<i8", 1),
+    "senders": ("<i4", 1),
+    "receivers": ("<i4", 1),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Timetable:
+    """Deliveries slot by slot, those of one slot ordered by receiver, then sender.
+
+    A meeting of two agents is two deliveries, one each way; a method may also send one way only.
+    """
+
+    n_agents: int
+    offsets: NDArray[np.int64]
+    senders: NDArray[np.int32]
+    receivers: NDArray[np.int32]
+
+    @property
+    def n_slots(self) -> int:
+        """The number of slots."""
+        return len(self.offsets) - 1
+
+    def deliveries(self, slot: int) -> list[Delivery]:
+        """All (sender, receiver) of a slot."""
+        if not 0 <= slot < self.n_slots:
+            raise IndexError(f"slot {slot} is not one of the {self.n_slots} slots, 0-based")
+        here = slice(self.offsets[slot], self.offsets[slot + 1])
+        return list(zip(self.senders[here].tolist(), self.receivers[here].tolist(), strict=True))
+
+    def inboxes(self, slot: int) -> list[tuple[int, tuple[int, ...]]]:
+        """Each receiver of a slot with its senders, in order."""
+        by_receiver = groupby(self.deliveries(slot), key=lambda delivery: delivery[1])
+        return [(receiver, tuple(s for s, _ in group)) for receiver, group in by_receiver]
+
+    def meetings(self, slot: int) -> list[Edge]:
+        """Who meets whom at a slot: the pairs between which something is sent."""
+        return sorted({(min(pair), max(pair)) for pair in self.deliveries(slot)})
+
+    def meetings_of(self, agent: int) -> Iterator[tuple[int, tuple[int, ...]]]:
+        """The slots at which an agent hears from others, and from whom."""
+        mine = np.flatnonzero(self.receivers == agent)
+        slots = np.searchsorted(self.offsets, mine, side="right") - 1
+        pairs = zip(slots.tolist(), self.senders[mine].tolist(), strict=True)
+        for slot, group in groupby(pairs, key=lambda pair: pair[0]):
+            yield slot, tuple(sender for _, sender in group)
+
+    def rearranged(self, slots: NDArray[np.int64]) -> "Timetable":
+        """The timetable whose slots are those of this one in the given order, some repeated."""
+        lengths = np.diff(self.offsets)[slots]
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        # The k-th delivery of a new slot is the k-th of the old one.
+        places = np.arange(offsets[-1]) + np.repeat(self.offsets[slots] - offsets[:-1], lengths)
+        return Timetable(self.n_agents, offsets, self.senders[places], self.receivers[places])
+
+    def digest(self) -> str:
+        """A name for exactly this table: the same bytes at every peer give the same name."""
+        sha = hashlib.sha256(f"{FORMAT} {self.n_agents} {self.n_slots}".encode())
+        sha.update(self.offsets.astype("<i8").tobytes())
+        sha.update(self.senders.astype("<i4").tobytes())
+        sha.update(self.receivers.astype("<i4").tobytes())
+        return sha.hexdigest()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the timetable and its digest as one safetensors file, whole or not at all."""
+        arrays: dict[str, NDArray[np.generic]] = {
+            "n_agents": np.array([self.n_agents], dtype=np.int64),
+            "offsets": self.offsets,
+            "senders": self.senders,
+            "receivers": self.receivers,
+        }
+        write_whole(path, save(arrays, metadata={"format": FORMAT, "digest": self.digest()}))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Timetable":
+        """Read a timetable that :meth:`save` wrote; one that was altered is refused."""
+        name = os.fspath(path)
+        try:
+            with safe_open(path, framework="numpy") as file:
+                metadata = file.metadata() or {}
+                arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+        except FileNotFoundError:
+            raise NetworkError(
+                f"there is no file {name}; give one that Timetable.save wrote."
+            ) from None
+        except (SafetensorError, OSError, KeyError, TypeError, ValueError) as cause:
+            raise NetworkError(
+                f"{name} is not a timetable ({cause}); it is truncated, altered or of another kind."
+            ) from None
+        kinds = {key: (array.dtype.str, array.ndim) for key, array in arrays.items()}
+        if metadata.get("format") != FORMAT or kinds != _KINDS:
+            raise NetworkError(
+                f"{name} is a safetensors file but not a '{FORMAT}'; give a file that "
+                "Timetable.save wrote."
+            )
+        if (table := cls._checked(**arrays)) is None or table.digest() != metadata.get("digest"):
+            raise NetworkError(
+                f"{name} is not the timetable that was saved: its digest differs, so it was "
+                "altered. Save it again from the run."
+            )
+        return table
+
+    @classmethod
+    def _checked(
+        cls,
+        n_agents: NDArray[np.int64],
+        offsets: NDArray[np.int64],
+        senders: NDArray[np.int32],
+        receivers: NDArray[np.int32],
+    ) -> "Timetable | None":
+        """Build a timetable anew from arrays that may hold anything; None where they make none."""
+        rising = len(offsets) > 0 and offsets[0] == 0 and bool((np.diff(offsets) >= 0).all())
+        if not rising or len(n_agents) != 1 or {len(senders), len(receivers)} != {offsets[-1]}:
+            return None
+        pairs = list(zip(senders.tolist(), receivers.tolist(), strict=True))
+        slots = [pairs[one:other] for one, other in pairwise(offsets.tolist())]
+        try:
+            return cls.from_deliveries(int(n_agents[0]), slots)
+        except NetworkError:
+            return None
+
+    @classmethod
+    def from_deliveries(cls, n_agents: int, slots: Iterable[Sequence[Delivery]]) -> "Timetable":
+        """Build a timetable from the deliveries of each slot, in any order within a slot."""
+        ordered = [sorted(slot, key=lambda delivery: (delivery[1], delivery[0])) for slot in slots]
+        flat = np.array([pair for slot in ordered for pair in slot], dtype=np.int32).reshape(-1, 2)
+        if flat.size and not (flat.min() >= 0 and flat.max() < n_agents):
+            raise NetworkError(
+                f"a delivery names agent {flat.max() if flat.max() >= n_agents else flat.min()}; "
+                f"with {n_agents} agents the numbers run from 0 to {n_agents - 1}."
+            )
+        if any(one == other for slot in ordered for one, other in pairwise(slot)):
+            raise NetworkError("a slot repeats a delivery; list each sender and receiver once.")
+        offsets = np.cumsum([0, *(len(slot) for slot in ordered)], dtype=np.int64)
+        return cls(n_agents, offsets, flat[:, 0].copy(), flat[:, 1].copy())
+
+    @classmethod
+    def from_meetings(cls, n_agents: int, slots: Iterable[Sequence[Edge]]) -> "Timetable":
+        """Build a timetable from the meetings of each slot, at which both sides send."""
+        both_ways = ([d for i, j in slot for d in ((i, j), (j, i))] for slot in slots)
+        return cls.from_deliveries(n_agents, both_ways)

@@ -1,0 +1,23 @@
+"""What methods and engines share: agents, messages, reports, history, observers, restoring."""
+
+from grassvine.protocol.agent import Agent, State
+from grassvine.protocol.history import History, Recorder
+from grassvine.protocol.message import Message, decode, encode
+from grassvine.protocol.method import Method, Setup
+from grassvine.protocol.observers import EarlyStop
+from grassvine.protocol.report import Observer, StepReport
+
+__all__ = [
+    "Agent",
+    "EarlyStop",
+    "History",
+    "Message",
+    "Method",
+    "Observer",
+    "Recorder",
+    "Setup",
+    "State",
+    "StepReport",
+    "decode",
+    "encode",
+]

@@ -1,0 +1,111 @@
+"""The history of a run: one row per update of an agent and one for each agent's final state."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from grassvine.foundations.errors import DataError
+from grassvine.foundations.files import write_whole
+from grassvine.protocol.report import StepReport
+
+FORMAT = "grassvine history 1"
+_KINDS = {
+    field.name: np.int64 if field.type is int else np.float64
+    for field in fields(StepReport)
+    if field.type is not str
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class History:
+    """Columns named as the fields of :class:`StepReport`, rows ordered by slot, then agent.
+
+    Slots and updates count from 0; the last row of each agent is its final state.
+    """
+
+    columns: Mapping[str, NDArray[Any]]
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.columns["agent"])
+
+    def __getitem__(self, column: str) -> NDArray[Any]:
+        """Return a column."""
+        return self.columns[column]
+
+    def of_agent(self, agent: int) -> "History":
+        """The rows of one agent: its updates in order, then its final state."""
+        return self.where(self["agent"] == agent)
+
+    def final(self) -> "History":
+        """The final rows, one an agent."""
+        return self.where(self["neighbour"] == -1)
+
+    def where(self, chosen: NDArray[np.bool_]) -> "History":
+        """The chosen rows."""
+        return History({name: column[chosen] for name, column in self.columns.items()})
+
+    def to_frame(self, backend: Any = "pandas") -> Any:
+        """The rows as a data frame of ``"pandas"``, ``"polars"`` or ``"pyarrow"``."""
+        import narwhals
+
+        return narwhals.from_dict(dict(self.columns), backend=backend).to_native()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the history as one safetensors file, whole or not at all."""
+        write_whole(path, self.to_bytes())
+
+    def to_bytes(self) -> bytes:
+        """Return the history in the form in which it is written; the same rows, the same bytes."""
+        return save(dict(self.columns), metadata={"format": FORMAT})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "History":
+        """Read a history that :meth:`save` wrote."""
+        try:
+            with safe_open(path, framework="numpy") as file:
+                metadata = file.metadata() or {}
+                columns = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        except FileNotFoundError:
+            raise DataError(
+                f"there is no file {os.fspath(path)}; give one that History.save wrote."
+            ) from None
+        except SafetensorError as cause:
+            raise DataError(
+                f"{os.fspath(path)} is not a history ({cause}); it is truncated, altered or of "
+                "another kind."
+            ) from None
+        if metadata.get("format") != FORMAT or set(columns) != set(_KINDS):
+            raise DataError(
+                f"{os.fspath(path)} is a safetensors file but not a '{FORMAT}'; "
+                "give a file that History.save wrote."
+            )
+        return cls({name: columns[name] for name in _KINDS})
+
+
+class Recorder:
+    """An observer that keeps every report."""
+
+    only_watches = True
+
+    def __init__(self) -> None:
+        self._reports: list[StepReport] = []
+
+    def __call__(self, report: StepReport) -> None:
+        """Keep a report."""
+        self._reports.append(report)
+
+    def history(self) -> History:
+        """Return the reports so far as a history."""
+        return History(
+            {
+                name: np.array([getattr(report, name) for report in self._reports], dtype=kind)
+                for name, kind in _KINDS.items()
+            }
+        )

@@ -1,0 +1,142 @@
+"""The model for ratings that generalises, as a method: every agent ends with the pooled model."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.random import Generator
+
+from grassvine.foundations.errors import PlanError
+from grassvine.foundations.options import rank_within, real_number, whole_number
+from grassvine.networks.graph import Network
+from grassvine.networks.timetable import Timetable
+from grassvine.networks.tree import Tree, spanning_tree
+from grassvine.problems.base import LocalProblem
+from grassvine.problems.biased_ratings import OffsetRatings
+from grassvine.problems.completion import CompletionProblem
+from grassvine.protocol.agent import State
+from grassvine.protocol.method import Setup
+from grassvine.protocol.report import StepReport
+from grassvine.sums.agent import SumAgent
+from grassvine.sums.biased_fit import Effort, OffsetStanding, fit_offsets
+from grassvine.sums.biased_selection import BIAS_PENALTIES, choose_offsets, most_sums
+from grassvine.sums.program import Program
+
+
+@dataclass(frozen=True, slots=True)
+class Offsets:
+    """Ratings with item offsets and user biases, fitted exactly by sums along a tree.
+
+    Parameters
+    ----------
+    mu : float or "auto"
+        μ > 0, the penalty on factors and weights; ``"auto"`` chooses both on held-out entries.
+    mu_b : float
+        μ_b > 0, the penalty on offsets and biases; ``"auto"`` has its own candidates.
+    max_passes : int
+        How often each agent may go through its data in one fit.
+    tolerance : float
+        By which share of it five iterations must lower the cost for a fit to go on.
+    share : float
+        Which share of its entries each agent holds out under ``"auto"``.
+    ranks : tuple of int
+        Which ranks ``"auto"`` tries, none above the plan's; by default the plan's alone.
+    """
+
+    works_alone: ClassVar[bool] = True
+
+    mu: float | Literal["auto"] = "auto"
+    mu_b: float = BIAS_PENALTIES[0]
+    max_passes: int = 100
+    tolerance: float = 5e-5
+    share: float = 0.1
+    ranks: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        penalties = {"mu_b": self.mu_b} if self.mu == "auto" else {"mu": self.mu, "mu_b": self.mu_b}
+        for name, value in penalties.items():
+            if real_number(name, value, least=0.0) == 0.0:
+                raise PlanError(f"{name} is 0; choose a positive number.")
+        if real_number("share", self.share, least=0.0, below=1.0) == 0.0:
+            raise PlanError("share is 0 and nothing would be held out; choose for instance 0.1.")
+        for rank in self.ranks:
+            whole_number("ranks", rank, least=1)
+        object.__setattr__(self, "ranks", tuple(self.ranks))
+        self._effort()
+
+    def timetable(self, network: Network, rng: Generator) -> Timetable:
+        """Leave time for as many sums as there may be."""
+        effort, n_ranks = self._effort(), len(self.ranks) or 1
+        n_sums = most_sums(effort, n_ranks) if self.mu == "auto" else 1 + effort.max_passes
+        return spanning_tree(network).rounds(n_sums)
+
+    def agent(self, plan: Setup, number: int, problem: LocalProblem) -> "OffsetAgent":
+        """Make the agent that holds a problem."""
+        if not isinstance(problem, CompletionProblem) or problem.unobserved or problem.tikhonov:
+            raise PlanError(
+                f"agent {number} holds no plain completion problem, and this method has penalties "
+                "of its own; give CompletionProblem(ratings) without regularisation."
+            )
+        for rank in self.ranks:
+            rank_within(rank, plan.rank)
+        return OffsetAgent(
+            number, problem, self._program(plan, problem), spanning_tree(plan.network)
+        )
+
+    def _program(self, plan: Setup, problem: CompletionProblem) -> Program:
+        start, effort = plan.start(0), self._effort()
+        if self.mu != "auto":
+            own = OffsetRatings(problem.ratings, self.mu, self.mu_b, problem.threads)
+            return fit_offsets(own, start, effort)
+        return choose_offsets(
+            problem.ratings,
+            start,
+            ranks=self.ranks,
+            share=self.share,
+            seed=plan.seed,
+            threads=problem.threads,
+            effort=effort,
+        )
+
+    def _effort(self) -> Effort:
+        return Effort(self.max_passes, self.tolerance)
+
+
+class OffsetAgent(SumAgent):
+    """An agent that fits offsets: its state tells factors, offsets, centre and penalties."""
+
+    def __init__(self, number: int, problem: CompletionProblem, program: Program, tree: Tree):
+        super().__init__(number, problem, program, tree)
+        self._ratings, self._threads = problem.ratings, problem.threads
+
+    def conclude(self, slot: int) -> StepReport:
+        """Evaluate the cost of the agent's own users."""
+        model = self._standing
+        if not isinstance(model, OffsetStanding):  # stopped before the first sum
+            return super().conclude(slot)
+        problem = OffsetRatings(self._ratings, model.mu, model.mu_b, self._threads)
+        evaluation = problem.evaluate(model.factors, model.offsets, model.centre)
+        count = problem.n_values
+        return StepReport(
+            agent=self.id,
+            slot=slot,
+            update=self._updates,
+            cost=evaluation.cost,
+            mse=evaluation.squared_error / count if count else math.nan,
+            gradient_norm=model.gradient_norm,
+        )
+
+    def state(self) -> State:
+        """Return an orthonormal basis of the factors, and the model."""
+        model = self._standing
+        if not isinstance(model, OffsetStanding):
+            return super().state()
+        return {
+            **super().state(),
+            "factors": model.factors,
+            "offsets": model.offsets,
+            "centre": np.array([model.centre]),
+            "penalties": np.array([model.mu, model.mu_b]),
+        }

@@ -1,0 +1,202 @@
+r"""Ratings with offsets, fitted by agents that agree on sums alone.
+
+.. math::
+
+    F(A, c) = Σ_i f_i(A, c) + ½μ‖A‖² + ½μ_b‖c‖²
+
+with f_i as in :mod:`grassvine.problems.biased_ratings`. All that must be agreed is a sum over
+users: cost, gradient, WᵀW, the counts of ratings; so the method is a program
+(:mod:`grassvine.sums.program`) and finds what one owner of all data would find. It is the method of
+conjugate gradients (Hestenes and Stiefel's β, at least 0) with backtracking, on gradients divided
+row by row by
+
+.. math::
+
+    p_i WᵀW + μI \quad\text{and}\quad \text{count}_i + μ_b,
+
+the second derivatives by A_i and c_i where users hold still, with p_i = count_i / number of users.
+A pass yields cost and gradient, so the next step begins with the length that the secant tells.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+
+from grassvine.data.ratings import Ratings
+from grassvine.foundations.arrays import Array, as_matrix
+from grassvine.foundations.options import real_number, whole_number
+from grassvine.problems.biased_ratings import OffsetRatings
+from grassvine.sums.program import Adding, Ending, Program, Standing, add_up
+
+# The cost has settled when this many iterations together lower it by less than the tolerance.
+PATIENCE = 5
+ARMIJO = 1e-4
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class OffsetStanding(Standing):
+    """Where the fit stands: factors, offsets and centre, and with which penalties."""
+
+    factors: Array
+    offsets: Array
+    centre: float
+    mu: float
+    mu_b: float
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How long to go on with a fit.
+
+    Parameters
+    ----------
+    max_passes : int
+        How often each agent may go through its data.
+    tolerance : float
+        By which share of it five iterations must lower the cost for a fit to go on.
+    """
+
+    max_passes: int = 100
+    tolerance: float = 5e-5
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        whole_number("max_passes", self.max_passes, least=1)
+        real_number("tolerance", self.tolerance, least=0.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Totals:
+    """What all agents hold together: ratings an item, users with ratings, level and spread."""
+
+    counts: Array
+    n_users: float
+    centre: float
+    deviation: float
+
+    @property
+    def noise_scale(self) -> float:
+        """About the largest singular value of noise as large as the ratings vary."""
+        total = self.counts.sum()
+        return self.deviation * (
+            math.sqrt(total / len(self.counts)) + math.sqrt(total / self.n_users)
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Look:
+    """The cost at a point [A, c], its gradient, and the gradient divided by the curvature."""
+
+    point: Array
+    cost: float
+    gradient: Array
+    scaled: Array
+    standing: OffsetStanding
+
+
+Descending: TypeAlias = Adding[tuple[Look, str]]
+
+
+def fit_offsets(problem: OffsetRatings, start: Array, effort: Effort | None = None) -> Program:
+    """Fit factors and offsets to the ratings of all agents, from an orthonormal start."""
+    start = as_matrix(start, n_items=problem.n_items, name="start")
+    totals = yield from add_totals(problem.ratings, Standing(start))
+    look, reason = yield from descend_offsets(
+        problem, totals, scaled_start(start, totals), effort or Effort()
+    )
+    return Ending(look.standing, reason)
+
+
+def add_totals(ratings: Ratings, standing: Standing) -> Adding[Totals]:
+    """Add up counts, level and spread of the ratings of all agents."""
+    values = ratings.values
+    counts, n_users, level, squares = yield from add_up(
+        standing,
+        lambda: (
+            np.bincount(ratings.items, minlength=ratings.n_items).astype(np.float64),
+            float(np.count_nonzero(np.diff(ratings.starts))),
+            float(values.sum()),
+            float(values @ values),
+        ),
+    )
+    total = max(counts.sum(), 1.0)
+    centre = float(level / total)
+    variance = max(float(squares / total) - centre * centre, 0.0)
+    # Where all ratings are equal any scale will do.
+    return Totals(counts, max(float(n_users), 1.0), centre, math.sqrt(variance) or 1.0)
+
+
+def scaled_start(start: Array, totals: Totals) -> Array:
+    """Return [A, 0], with A as long as if it and W alike made up the spread of the ratings."""
+    n_items, rank = start.shape
+    length = math.sqrt(n_items * totals.deviation / math.sqrt(rank))
+    return np.hstack([length * start, np.zeros((n_items, 1))])
+
+
+def descend_offsets(
+    problem: OffsetRatings, totals: Totals, point: Array, effort: Effort
+) -> Descending:
+    """Go down from a point; return the lowest that was seen and why it is the last."""
+    here = yield from _look(problem, totals, point, None)
+    direction, step = -here.scaled, 1.0
+    costs = [here.cost]
+    for _ in range(effort.max_passes - 1):
+        slope = float(np.vdot(here.gradient, direction))
+        if not -slope * step > np.finfo(float).eps * here.cost:
+            return here, "no step lowers the cost any more"
+        there = yield from _look(problem, totals, here.point + step * direction, here)
+        excess = there.cost - here.cost - step * slope
+        if there.cost > here.cost + ARMIJO * step * slope:
+            # The lowest point of the parabola, where that is a good deal nearer.
+            step *= min(max(-0.5 * step * slope / excess, 0.1), 0.5)
+            continue
+        new_slope = float(np.vdot(there.gradient, direction))
+        bend = new_slope - slope
+        change = float(np.vdot(there.gradient - here.gradient, there.scaled))
+        onward = max(change / bend, 0.0) * direction - there.scaled if bend > 0.0 else -there.scaled
+        step *= min(max(-slope / bend, 1 / 3), 3.0) if bend > 0.0 else 3.0
+        direction = onward if np.vdot(onward, there.gradient) < 0.0 else -there.scaled
+        here = there
+        costs.append(here.cost)
+        if (
+            len(costs) > PATIENCE
+            and costs[-1 - PATIENCE] - costs[-1] <= effort.tolerance * costs[-1]
+        ):
+            return here, f"the cost settled (μ = {problem.mu:.4g}, μ_b = {problem.mu_b:.4g})"
+    return here, f"{effort.max_passes} passes are over"
+
+
+def _look(
+    problem: OffsetRatings, totals: Totals, point: Array, before: Look | None
+) -> Adding[Look]:
+    """Evaluate the cost of all at a point."""
+    mu, mu_b = problem.mu, problem.mu_b
+    factors, offsets = np.ascontiguousarray(point[:, :-1]), np.ascontiguousarray(point[:, -1])
+    here = OffsetStanding(
+        np.linalg.qr(factors)[0],
+        factors=factors,
+        offsets=offsets,
+        centre=totals.centre,
+        mu=mu,
+        mu_b=mu_b,
+    )
+
+    def own() -> tuple[float, Array, Array, Array]:
+        found = problem.evaluate(factors, offsets, totals.centre)
+        return found.cost, found.factor_gradient, found.offset_gradient, found.gram
+
+    seen = before.standing if before else here
+    cost, by_factors, by_offsets, gram = yield from add_up(seen, own)
+    total = float(cost + 0.5 * mu * np.vdot(factors, factors) + 0.5 * mu_b * offsets @ offsets)
+    by_factors = by_factors + mu * factors
+    by_offsets = by_offsets + mu_b * offsets
+    energies, axes = np.linalg.eigh(gram)
+    divisors = np.outer(totals.counts / totals.n_users, np.maximum(energies, 0.0)) + mu
+    gradient = np.column_stack([by_factors, by_offsets])
+    scaled = np.column_stack(
+        [(by_factors @ axes / divisors) @ axes.T, by_offsets / (totals.counts + mu_b)]
+    )
+    norm = float(np.linalg.norm(gradient))
+    return Look(point, total, gradient, scaled, replace(here, cost=total, gradient_norm=norm))

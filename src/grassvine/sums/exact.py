@@ -1,0 +1,125 @@
+"""The exact method: what N agents learn together is what one would learn from all the data."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.random import Generator as RandomGenerator
+
+from grassvine.foundations.arrays import Array
+from grassvine.foundations.errors import PlanError
+from grassvine.foundations.options import real_number, whole_number
+from grassvine.geometry import Grassmann
+from grassvine.networks.graph import Network
+from grassvine.networks.timetable import Timetable
+from grassvine.networks.tree import spanning_tree
+from grassvine.problems.base import LocalProblem, TwiceDifferentiable
+from grassvine.problems.completion import CompletionProblem
+from grassvine.problems.multitask import MultitaskProblem
+from grassvine.problems.pca import PCAProblem
+from grassvine.protocol.method import Setup
+from grassvine.sums.agent import SumAgent
+from grassvine.sums.conjugate_gradient import Descending, Divider, Rules, descend_together
+from grassvine.sums.continuation import add_known, complete_by_rank
+from grassvine.sums.krylov import leading_directions
+from grassvine.sums.preconditioners import ItemShares, Kronecker, Plain
+from grassvine.sums.program import Adding, Ending, Program, Standing, add_up, restated
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """Batch optimisers over sums that go up and down a tree; nothing to tune.
+
+    Tables and tasks: conjugate gradients. Principal components: a block Krylov space.
+
+    Parameters
+    ----------
+    tolerance : float
+        How far the length of the gradient must fall, relative to the start. Principal components
+        are found to rounding, which takes hardly longer.
+    by_rank : bool
+        Complete a table rank by rank, from the data, instead of from a random start.
+    max_sums : int
+        How many sums there may be at most.
+    """
+
+    works_alone: ClassVar[bool] = True
+
+    tolerance: float = 1e-8
+    by_rank: bool = True
+    max_sums: int = 2000
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        real_number("tolerance", self.tolerance, least=0.0)
+        whole_number("max_sums", self.max_sums, least=1)
+
+    def timetable(self, network: Network, rng: RandomGenerator) -> Timetable:
+        """Go up and down a spanning tree; nothing is drawn."""
+        return spanning_tree(network).rounds(self.max_sums)
+
+    def agent(self, plan: Setup, number: int, problem: LocalProblem) -> SumAgent:
+        """Make the agent that holds a problem."""
+        if not isinstance(plan.geometry, Grassmann):
+            raise PlanError("the exact method works on the Grassmann manifold; leave geometry out.")
+        program = self.program(problem, plan.start(0), plan.seed)
+        return SumAgent(number, problem, program, spanning_tree(plan.network))
+
+    def program(self, problem: LocalProblem, start: Array, seed: int) -> Program:
+        """Return what every agent runs over its own problem.
+
+        One owner of all data runs the same with :func:`grassvine.sums.program.alone`.
+        """
+        if not isinstance(problem, TwiceDifferentiable):
+            raise PlanError(
+                f"{type(problem).__name__} has no hessian_product, which the exact method needs; "
+                "give it one, or use Gossip."
+            )
+        return always_whole(self._program(problem, start, seed), start)
+
+    def _program(self, problem: TwiceDifferentiable, start: Array, seed: int) -> Program:
+        if isinstance(problem, PCAProblem):
+            return (yield from leading_directions(problem, start, self.max_sums))
+        descent = yield from self._descend(problem, start, seed)
+        return Ending(descent.point.standing, descent.reason)
+
+    def _descend(self, problem: TwiceDifferentiable, start: Array, seed: int) -> Descending:
+        if self.by_rank and isinstance(problem, CompletionProblem):
+            return (yield from complete_by_rank(problem, start.shape[1], seed, self.tolerance))
+        divider = yield from _divider(problem)
+        rules = Rules(self.tolerance, self.max_sums)
+        return (yield from descend_together(problem, start, divider, rules))
+
+
+def always_whole(program: Program, start: Array) -> Program:
+    """Let a basis that has not its full rank yet be seen filled up from the start.
+
+    Whoever stops a run early then finds a basis of the plan's rank.
+    """
+    rank = start.shape[1]
+
+    def whole(standing: Standing) -> Standing:
+        if standing.basis.shape[1] >= rank:
+            return standing
+        both = np.column_stack([standing.basis, start])
+        return replace(standing, basis=np.ascontiguousarray(np.linalg.qr(both)[0][:, :rank]))
+
+    return restated(program, whole)
+
+
+def _divider(problem: TwiceDifferentiable) -> Adding[Divider]:
+    if isinstance(problem, CompletionProblem):
+        known = yield from add_known(problem)
+        return ItemShares(known.shares)
+    if isinstance(problem, MultitaskProblem):
+        tasks = problem.tasks
+
+        def own() -> tuple[Array, float]:
+            moments = np.zeros((problem.n_items, problem.n_items))
+            for features in tasks.features:
+                moments += features.T @ features
+            return moments, float(tasks.n_tasks)
+
+        features, n_tasks = yield from add_up(Standing(np.zeros((problem.n_items, 0))), own)
+        return Kronecker(features / float(n_tasks) + problem.ridge * np.eye(problem.n_items))
+    return Plain()

@@ -1,0 +1,63 @@
+r"""Principal components over sums: the leading eigenspace of C = ΣC_i from a block Krylov space.
+
+All agents keep the same orthonormal Q, which grows by a block in every sum, and CQ:
+
+.. math::
+
+    CQ &= Σ\,X_iᵀX_iQ, \qquad QᵀCQ = VΘVᵀ, \qquad U = QV_r \\
+    R &= CU − UΘ_r, \qquad Q ← \mathrm{orth}[Q\ R]
+
+U is the best basis within span Q, and −R is the Riemannian gradient there. An orthogonal iteration
+uses the last block only; the whole space needs about the square root of its number of sums, and
+no more than m/r of them, when it holds everything. A sum is m·r numbers. The distance of U from the
+eigenspace is at most about ‖R‖/(θ_r − θ_{r+1}); it ends when R is rounding.
+"""
+
+from functools import partial
+
+import numpy as np
+
+from grassvine.foundations.arrays import Array
+from grassvine.problems.pca import PCAProblem
+from grassvine.sums.program import Ending, Program, Standing, add_up
+
+# Then Q shrinks to the best of itself: what is kept must fit, and be made orthonormal each time.
+MOST_BLOCKS, KEPT_BLOCKS = 30, 3
+
+
+def leading_directions(problem: PCAProblem, start: Array, max_sums: int) -> Program:
+    """Find the leading eigenspace of the samples of all agents."""
+    n_items, rank = start.shape
+    block, standing = start, Standing(start)
+    space = images = np.zeros((n_items, 0))
+    reason = f"{max_sums} sums were done"
+    for _ in range(max_sums):
+        (image,) = yield from add_up(standing, partial(_image, problem, standing.basis, block))
+        space, images = np.column_stack([space, block]), np.column_stack([images, image])
+        inner = space.T @ images
+        values, vectors = np.linalg.eigh(0.5 * (inner + inner.T))
+        values, vectors = values[::-1], vectors[:, ::-1]  # the largest first
+        best = vectors[:, :rank]
+        basis = np.ascontiguousarray(space @ best)
+        residual = images @ best - basis * values[:rank]
+        norm = float(np.linalg.norm(residual))
+        standing = Standing(basis, -0.5 * float(values[:rank].sum()), norm)
+        if norm <= _rounding(start) * values[0] or space.shape[1] == n_items:
+            reason = "the gradient is rounding"
+            break
+        if space.shape[1] >= MOST_BLOCKS * rank:
+            kept = vectors[:, : KEPT_BLOCKS * rank]
+            space, images = space @ kept, images @ kept
+        # Together, since a residual that is nearly 0 must not bring in what is known already.
+        both = np.linalg.qr(np.column_stack([space, residual]))[0]
+        block = np.ascontiguousarray(both[:, space.shape[1] :])
+    return Ending(standing, reason)
+
+
+def _image(problem: PCAProblem, basis: Array, block: Array) -> tuple[Array]:
+    return (-problem.hessian_product(basis, block),)
+
+
+def _rounding(start: Array) -> float:
+    """Return how small ‖R‖/‖C‖ can become, with a factor of ten in hand."""
+    return 10.0 * float(np.finfo(float).eps) * float(np.sqrt(start.size))

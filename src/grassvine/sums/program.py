@@ -1,0 +1,103 @@
+"""Methods made of sums: all agents run one program, and what they must agree on are sums over all.
+
+A program is a generator that each agent runs over its own problem. It yields how to compute its
+part of a sum and is sent the sum of all parts, which has the same bits everywhere; so all agents
+take the same decisions, and stand at the same point. Here the sums go up and down a tree;
+:func:`alone` runs the same program for one owner of all data.
+
+All that takes a pass over the data happens in computing a part: a program that is told its sums
+once more goes through them without one.
+"""
+
+import math
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from grassvine.foundations.arrays import Array
+from grassvine.foundations.blas import one_blas_thread
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Standing:
+    """Where a program stands: a basis, the cost of all, and the length of the gradient."""
+
+    basis: Array
+    cost: float = math.nan
+    gradient_norm: float = math.nan
+
+
+# Returns the arrays and numbers that are this agent's part of a sum.
+Compute: TypeAlias = Callable[[], Sequence[Array | float]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """How to compute an agent's part of a sum, and where its program stands.
+
+    Who runs the program calls ``compute`` before it sends the sum, once, or not at all where it
+    knows the sum already. It changes nothing but what it keeps for later parts.
+    """
+
+    compute: Compute
+    standing: Standing
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ending:
+    """Where a program ended, and why."""
+
+    standing: Standing
+    reason: str
+
+
+Result = TypeVar("Result")
+# Is sent the arrays of its parts, summed over all agents.
+Adding: TypeAlias = Generator[Part, list[Array], Result]
+Program: TypeAlias = Adding[Ending]
+
+
+def add_up(standing: Standing, compute: Compute) -> Adding[list[Array]]:
+    """Add several arrays over all agents in one sum; for use with ``yield from``."""
+    return (yield Part(compute, standing))
+
+
+def flat(arrays: Sequence[ArrayLike]) -> tuple[Array, list[tuple[int, ...]]]:
+    """Return the numbers of several arrays one after the other, and the arrays' shapes."""
+    numbers = [np.asarray(array, dtype=np.float64) for array in arrays]
+    shapes = [array.shape for array in numbers]
+    return np.concatenate([array.ravel() for array in numbers]), shapes
+
+
+def shaped(numbers: Array, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
+    """Return the arrays of which :func:`flat` made numbers and shapes."""
+    ends = np.cumsum([math.prod(shape) for shape in shapes])
+    pieces = np.split(numbers, ends[:-1])
+    return [piece.reshape(shape) for piece, shape in zip(pieces, shapes, strict=True)]
+
+
+def restated(program: Adding[Result], change: Callable[[Standing], Standing]) -> Adding[Result]:
+    """Run a program and change what others see of where it stands on the way."""
+    part = next(program)
+    while True:
+        total = yield replace(part, standing=change(part.standing))
+        try:
+            part = program.send(total)
+        except StopIteration as end:
+            result: Result = end.value
+            return result
+
+
+def alone(program: Program) -> Ending:
+    """Run a program for one owner of all data, whose part is the sum."""
+    with one_blas_thread():
+        part = next(program)
+        while True:
+            try:
+                part = program.send(shaped(*flat(part.compute())))
+            except StopIteration as end:
+                ending: Ending = end.value
+                return ending

@@ -1,0 +1,131 @@
+"""The paper's completion with λ and rank chosen by the agents together, and an early stop."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.random import Generator
+
+from grassvine.foundations.arrays import Array
+from grassvine.foundations.errors import PlanError
+from grassvine.foundations.options import real_number, whole_number
+from grassvine.geometry import Grassmann
+from grassvine.networks.graph import Network
+from grassvine.networks.timetable import Timetable
+from grassvine.networks.tree import spanning_tree
+from grassvine.problems.base import LocalProblem
+from grassvine.problems.completion import CompletionProblem
+from grassvine.protocol.agent import State
+from grassvine.protocol.method import Setup
+from grassvine.protocol.report import StepReport
+from grassvine.sums.agent import SumAgent
+from grassvine.sums.exact import always_whole
+from grassvine.sums.program import Program
+from grassvine.sums.validation import ValidatedStanding, choose_and_fit
+
+
+@dataclass(frozen=True, slots=True)
+class Validated:
+    """Completion by sums along a tree, stopped and chosen by entries that each agent holds out.
+
+    The entries are centred by the mean of all. An agent's state tells the basis, the ``centre`` and
+    λ (``unobserved``): of the paper's formulation, with nothing added. ``Exact`` fits that to the
+    end for a λ of one's own choice.
+
+    Parameters
+    ----------
+    unobserved : float or "auto"
+        λ in [0, 1); ``"auto"`` chooses it on held-out entries.
+    any_rank : bool
+        Whether a rank below the plan's may be chosen, on the same entries.
+    share : float
+        Which share of its entries each agent holds out while it chooses.
+    patience : int
+        A descent ends after so many iterations in a row without a lower held-out error.
+    tolerance : float
+        A descent ends too when the length of the gradient has fallen to this share.
+    max_iterations : int
+        How long a descent may be.
+    max_sums : int
+        How many sums there may be at most.
+    """
+
+    works_alone: ClassVar[bool] = True
+
+    unobserved: float | Literal["auto"] = "auto"
+    any_rank: bool = False
+    share: float = 0.1
+    patience: int = 5
+    tolerance: float = 1e-6
+    max_iterations: int = 100
+    max_sums: int = 5000
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        if self.unobserved != "auto":
+            real_number("unobserved", self.unobserved, least=0.0, below=1.0)
+        if not isinstance(self.any_rank, bool):
+            raise PlanError(f"any_rank is {self.any_rank!r}; give True or False.")
+        if real_number("share", self.share, least=0.0, below=1.0) == 0.0:
+            raise PlanError("share is 0 and nothing would be held out; choose for instance 0.1.")
+        real_number("tolerance", self.tolerance, least=0.0)
+        for name in ("patience", "max_iterations", "max_sums"):
+            whole_number(name, getattr(self, name), least=1)
+
+    def timetable(self, network: Network, rng: Generator) -> Timetable:
+        """Go up and down a spanning tree; nothing is drawn."""
+        return spanning_tree(network).rounds(self.max_sums)
+
+    def agent(self, plan: Setup, number: int, problem: LocalProblem) -> "ValidatedAgent":
+        """Make the agent that holds a problem."""
+        if not isinstance(plan.geometry, Grassmann):
+            raise PlanError("Validated works on the Grassmann manifold; leave geometry out.")
+        if not isinstance(problem, CompletionProblem) or problem.unobserved or problem.tikhonov:
+            raise PlanError(
+                f"agent {number} holds no plain completion problem, and this method has a λ of its "
+                "own; give CompletionProblem(ratings) without regularisation."
+            )
+        program = self.program(problem, plan.start(0), plan.seed)
+        return ValidatedAgent(number, problem, program, spanning_tree(plan.network))
+
+    def program(self, problem: CompletionProblem, start: Array, seed: int) -> Program:
+        """Return what every agent runs over its own problem.
+
+        One owner of all data runs the same with :func:`grassvine.sums.program.alone`.
+        """
+        chosen = choose_and_fit(self, problem.ratings, start, seed=seed, threads=problem.threads)
+        return always_whole(chosen, start)
+
+
+class ValidatedAgent(SumAgent):
+    """An agent of :class:`Validated`: its state tells centre and λ beside the basis."""
+
+    def conclude(self, slot: int) -> StepReport:
+        """Evaluate the agent's own entries, all of them, less the centre and with λ."""
+        model, given = self._standing, self._problem
+        if not isinstance(model, ValidatedStanding):  # stopped before anything was tried
+            return super().conclude(slot)
+        assert isinstance(given, CompletionProblem)
+        entries = given.ratings.shifted(-model.centre)
+        problem = CompletionProblem(entries, unobserved=model.unobserved, threads=given.threads)
+        evaluation = problem.evaluate(model.basis)
+        return StepReport(
+            agent=self.id,
+            slot=slot,
+            update=self._updates,
+            cost=evaluation.cost,
+            mse=evaluation.squared_error / problem.n_values if problem.n_values else math.nan,
+            gradient_norm=model.gradient_norm,
+        )
+
+    def state(self) -> State:
+        """Return the basis, the centre and λ."""
+        model = self._standing
+        if not isinstance(model, ValidatedStanding):
+            return super().state()
+        return {
+            **super().state(),
+            "centre": np.array([model.centre]),
+            "unobserved": np.array([model.unobserved]),
+        }

@@ -1,0 +1,216 @@
+r"""Choose λ and the rank of plain completion on entries that every agent holds out of its own.
+
+Nothing but sums is sent: the squared error at the held-out entries of all is one more number in the
+sum that yields cost and gradient, so all agents see it at every iteration and stop together.
+
+U is orthonormal, so a user who knows a share p of the items has A_j ≈ pI, and
+
+.. math:: S_j ∝ A_j + \frac{λ}{1−λ} I
+
+shrinks its weights by about p / (p + λ/(1−λ)). That ratio has no unit; so λ/(1−λ) is sought among
+p·2^{−k}. A ridge μ adds nothing to choose: the subspace of λ is that of μ = λ/(1−λ).
+
+The ranks pass by from 1 upwards as in :mod:`grassvine.sums.continuation`. A descent ends when the
+held-out error has not fallen for a while, and counts with its best point. At a rank that may be
+chosen λ goes up or down, each descent beginning at the best point so far, until the error rises.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from grassvine.data import Ratings, hold_out_of_users
+from grassvine.foundations.arrays import Array
+from grassvine.problems.completion import CompletionProblem
+from grassvine.sums.biased_fit import Totals, add_totals
+from grassvine.sums.conjugate_gradient import Descending, Point, Rules, descend_together
+from grassvine.sums.continuation import widened
+from grassvine.sums.preconditioners import ItemShares
+from grassvine.sums.program import Adding, Ending, Program, Standing, add_up, restated
+
+if TYPE_CHECKING:
+    from grassvine.sums.validated import Validated
+
+FIRST_STEP, LEAST_STEP, MOST_STEP = 2, -4, 14  # k of λ/(1−λ) = p·2^{−k}
+# A squared error is lower if it is so by more than this share: less may be rounding.
+MARGIN = 2e-4
+# If it rises by more than this share until a descent ends, stopping early is what kept it low.
+RISE = 2e-2
+RANK_PATIENCE = 2  # ranks in a row that are not better
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class ValidatedStanding(Standing):
+    """Where the choice stands: a basis for the ratings less a centre, with λ."""
+
+    centre: float
+    unobserved: float
+
+
+class HeldOut:
+    """Watches a descent by the error at entries that it does not see."""
+
+    def __init__(self, problem: CompletionProblem, held: Ratings, patience: int):
+        self._problem, self._held, self._patience = problem, held, patience
+        self._waited = 0
+        self.seen: list[float] = []  # the squared errors of all agents
+        self.best: Point | None = None
+
+    def count(self, basis: Array) -> float:
+        """Return the squared error at this agent's held-out entries."""
+        residuals = self._problem.residuals(basis, self._held)
+        return float(residuals @ residuals)
+
+    def judge(self, point: Point) -> str:
+        """Keep the best point; after some that are not better, end."""
+        self.seen.append(point.watched)
+        if self.best is None or is_lower(point.watched, self.best.watched):
+            self.best, self._waited = point, 0
+        else:
+            self._waited += 1
+        if self._waited < self._patience:
+            return ""
+        return f"the held-out error did not fall {self._waited} times running"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """An agent's entries less the mean of all agents' entries, and what all hold together."""
+
+    entries: Ratings
+    totals: Totals
+    threads: int
+
+    @property
+    def density(self) -> float:
+        """The known share of the table of all users."""
+        return float(self.totals.counts.sum()) / (self.entries.n_items * self.totals.n_users)
+
+    def problem(self, unobserved: float) -> CompletionProblem:
+        """Return the agent's problem for a λ."""
+        return CompletionProblem(self.entries, unobserved=unobserved, threads=self.threads)
+
+    def descend(
+        self, start: Array, unobserved: float, rules: Rules, watch: HeldOut | None = None
+    ) -> Descending:
+        """Minimise the cost of all agents for a λ."""
+        # An item that nobody rated counts as rated once: its row must not move by rounding.
+        shares = np.maximum(self.totals.counts, 1.0) / self.totals.n_users
+        problem, divider = self.problem(unobserved), ItemShares(shares + unobserved)
+        descending = descend_together(problem, start, divider, rules, watch)
+        return restated(descending, lambda standing: self.told(standing, unobserved))
+
+    def widen(self, basis: Array, unobserved: float, seed: int) -> Adding[Array]:
+        """Add the dominant direction of what a basis leaves."""
+        widening = widened(self.problem(unobserved), basis, seed)
+        return restated(widening, lambda standing: self.told(standing, unobserved))
+
+    def told(self, standing: Standing, unobserved: float) -> ValidatedStanding:
+        """Add centre and λ to what others see."""
+        return ValidatedStanding(
+            standing.basis,
+            standing.cost,
+            standing.gradient_norm,
+            centre=self.totals.centre,
+            unobserved=unobserved,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """A λ, the best basis of its descent, and the squared errors held out: there, and at last."""
+
+    step: int
+    unobserved: float
+    basis: Array
+    error: float
+    last_error: float
+
+
+Trying: TypeAlias = Adding[Candidate]
+
+
+def is_lower(error: float, than: float) -> bool:
+    """Tell whether a squared error is lower by more than rounding."""
+    return error < (1.0 - MARGIN) * than
+
+
+def choose_and_fit(
+    method: "Validated", ratings: Ratings, start: Array, *, seed: int, threads: int
+) -> Program:
+    """Choose λ and the rank on a share of the entries, then go on with all of them.
+
+    The start is the same for all agents, and its rank the highest. Where the error at the held-out
+    entries would have risen by going on, all stay at the best point.
+    """
+    rest, held = hold_out_of_users(ratings, method.share, seed)
+    table = yield from centred(rest, Standing(start), threads)
+    (n_held,) = yield from add_up(Standing(start), lambda: (float(held.n_values),))
+    held = held.shifted(-table.totals.centre)
+    best = yield from choose(method, table, held, start.shape[1], seed)
+    early = best.last_error > (1.0 + RISE) * best.error
+    whole = yield from centred(ratings, table.told(Standing(best.basis), best.unobserved), threads)
+    rules = Rules(method.tolerance, 0 if early else method.max_iterations)
+    descent = yield from whole.descend(best.basis, best.unobserved, rules)
+    error = math.sqrt(best.error / max(float(n_held), 1.0))
+    reason = (
+        f"the held-out error was least, {error:.4g}, at rank {best.basis.shape[1]} and λ = "
+        f"{best.unobserved:.4g}; {'it rose from there' if early else 'all entries were fitted so'}"
+    )
+    return Ending(whole.told(descent.point.standing, best.unobserved), reason)
+
+
+def centred(ratings: Ratings, standing: Standing, threads: int) -> Adding[Table]:
+    """Subtract the mean of all agents' entries."""
+    totals = yield from add_totals(ratings, standing)
+    return Table(ratings.shifted(-totals.centre), totals, threads)
+
+
+def choose(method: "Validated", table: Table, held: Ratings, rank: int, seed: int) -> Trying:
+    """Return the best λ and rank; the held-out entries are centred like the others."""
+    rules = Rules(method.tolerance, method.max_iterations)
+
+    def unobserved(step: int) -> float:
+        if method.unobserved != "auto":
+            return method.unobserved
+        ridge = table.density * 2.0**-step
+        return ridge / (1.0 + ridge)
+
+    def attempt(step: int, start: Array) -> Trying:
+        watch = HeldOut(table.problem(unobserved(step)), held, method.patience)
+        yield from table.descend(start, unobserved(step), rules, watch)
+        assert watch.best is not None  # it has seen the start at least
+        best = watch.best
+        return Candidate(step, unobserved(step), best.basis, best.watched, watch.seen[-1])
+
+    def climb(first: Candidate) -> Trying:
+        for direction in (1, -1):
+            best = first
+            while LEAST_STEP <= best.step + direction <= MOST_STEP:
+                candidate = yield from attempt(best.step + direction, best.basis)
+                if not is_lower(candidate.error, best.error):
+                    break
+                best = candidate
+            if best is not first:
+                return best
+        return first
+
+    basis, step = np.zeros((table.entries.n_items, 0)), FIRST_STEP
+    best: Candidate | None = None
+    waited = 0
+    for size in range(1, rank + 1):
+        start = yield from table.widen(basis, unobserved(step), seed)
+        latest = yield from attempt(step, start)
+        if method.unobserved == "auto" and (method.any_rank or size == rank):
+            latest = yield from climb(latest)
+        basis, step = latest.basis, latest.step
+        if best is None or not method.any_rank or is_lower(latest.error, best.error):
+            best, waited = latest, 0
+        else:
+            waited += 1
+        if waited == RANK_PATIENCE:
+            break
+    assert best is not None  # a rank is at least 1
+    return best

@@ -1,0 +1,403 @@
+import datetime
+import tracemalloc
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from tests.real_data import real_file
+
+from grassvine.data.tables import (
+    RatingTable,
+    ratings_from_arrays,
+    ratings_from_frame,
+    ratings_from_frames,
+    ratings_from_matrix,
+    read_table,
+    table_hash,
+)
+from grassvine.datasets import read_movielens
+from grassvine.foundations.errors import DataError
+
+Rating = tuple[Any, Any, float]
+NAN, INF = float("nan"), float("inf")
+
+
+def as_dict(table: RatingTable) -> dict[tuple[Any, Any], float]:
+    users = table.users.at(table.ratings.users_of_values()).to_list()
+    items = table.items.at(table.ratings.items).to_list()
+    values = table.ratings.values.tolist()
+    return dict(zip(zip(users, items, strict=True), values, strict=True))
+
+
+def columns(rows: list[Any]) -> dict[str, list[Any]]:
+    return {
+        name: [row[k] for row in rows]
+        for k, name in enumerate(("user", "item", "rating", "hospital")[: len(rows[0])])
+    }
+
+
+def frame(*rows: Any) -> pl.DataFrame:
+    return pl.DataFrame(columns(list(rows)), strict=False)
+
+
+LIBRARIES: dict[str, Any] = {
+    "polars": pl.DataFrame,
+    "lazy polars": pl.LazyFrame,
+    "pandas": pd.DataFrame,
+    "pandas, nullable": lambda data: pd.DataFrame(data).convert_dtypes(),
+    "pandas, objects": lambda data: pd.DataFrame(data).astype(object),
+    "pyarrow": pa.table,
+}
+ids = st.one_of(st.integers(-5, 10**18), st.integers(0, 3))
+entries = st.lists(
+    st.tuples(ids, st.text(max_size=3), st.floats(-10, 10)),
+    min_size=1,
+    max_size=20,
+    unique_by=lambda row: row[:2],
+)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@settings(max_examples=15)  # of each library
+@given(entries, st.randoms(use_true_random=False))
+def test_every_library_and_order_of_rows_gives_the_same(
+    library: str, rows: list[Rating], random: Any
+) -> None:
+    table = ratings_from_frame(LIBRARIES[library](columns(rows)))
+    assert as_dict(table) == {(user, item): rating for user, item, rating in rows}
+    assert table.assumed[0] == (
+        "By their names, 'user' holds the users, 'item' holds the items, 'rating' holds the "
+        "ratings."
+    )
+    shuffled = random.sample(rows, len(rows))
+    other = ratings_from_arrays(*columns(shuffled).values())
+    assert table_hash(other) == table_hash(table)
+    assert other.ratings.values.tobytes() == table.ratings.values.tobytes()
+
+
+def test_the_frame_is_not_modified() -> None:
+    given_frame = pd.DataFrame(columns([("b", 2, 1.0), ("a", 1, NAN)]))
+    before = given_frame.copy()
+    ratings_from_frame(given_frame, missing="drop")
+    pd.testing.assert_frame_equal(given_frame, before)
+
+
+@pytest.mark.parametrize("form", ["f2", "longdouble", ">f8", "i1", "u4", object])
+def test_numbers_of_every_form_are_ratings(form: Any) -> None:
+    values = np.array([1, 2, 3, 9, 9], dtype=form)[:3]
+    values.flags.writeable = False
+    table = ratings_from_arrays(["a", "b", "c"], [1, 1, 1], values)
+    assert table.ratings.values.tolist() == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([("a", 1, "4,5"), ("a", 2, "3,5")], "2 .* no numbers, such as '4,5', '3,5'; write a deci"),
+        ([("a", 1, "★★★")], "1 ratings in column 'rating' are no numbers, such as '★★★'; give num"),
+        ([("a", 1, "4.5")], "no numbers, such as '4.5'; turn the text into numbers"),
+        ([("a", 1, True)], "1 ratings .* are no numbers, such as True; give numbers"),
+        ([("a", 1, datetime.date(2026, 1, 1))], r"no numbers, such as datetime.date\(2026, 1, 1\)"),
+        ([("a", 1, "x"), ("a", 2, "y"), ("b", 1, "z"), ("b", 2, "w")], "such as 'x', 'y', 'z', …;"),
+    ],
+)
+def test_ratings_that_are_no_numbers_are_refused(rows: list[Any], message: str) -> None:
+    for library in LIBRARIES.values():
+        with pytest.raises(DataError, match=message):
+            ratings_from_frame(library(columns(rows)))
+
+
+def test_arrays_that_are_no_numbers_are_refused() -> None:
+    for values, message in [
+        ([True], "of type bool, such as np.True_; give numbers"),
+        (["4"], "of type <U1, such as np.str_.*give numbers"),
+        ([1j], "complex"),
+        (np.ma.masked_array([1.0], [True]), "masked"),
+        ([1.0, 2.0], "1 users, 1 items and ratings of shape .2,.; give one of each"),
+    ]:
+        with pytest.raises(DataError, match=message):
+            ratings_from_arrays(["a"], ["b"], values)
+
+
+def test_decimals_are_numbers() -> None:
+    assert as_dict(ratings_from_frame(frame(("a", 1, Decimal("4.5"))))) == {("a", 1): 4.5}
+
+
+MISSING = [
+    ("a", 1, 4.0),
+    ("b", 1, NAN),
+    ("a", 2, None),
+    ("c", 9, INF),
+    ("d", 1, 2.0),
+    ("e", 1, NAN),
+]
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_missing_ratings_are_named_or_dropped(library: str) -> None:
+    data = LIBRARIES[library](columns(MISSING))
+    with pytest.raises(
+        DataError,
+        match=r"4 of 6 ratings are missing, NaN or infinite \(at rows 1, "
+        r"2, 3, …, counted from 0\); leave those rows out, or say missing='drop'",
+    ):
+        ratings_from_frame(data)
+    table = ratings_from_frame(data, missing="drop")
+    assert as_dict(table) == {("a", 1): 4.0, ("d", 1): 2.0}
+    assert table.users.series.to_list() == ["a", "d"] and table.items.series.to_list() == [1]
+    assert table.assumed[-1] == "4 rows without a rating were left out."
+
+
+def test_nothing_but_missing_ratings_is_refused() -> None:
+    with pytest.raises(DataError, match="every rating is missing, NaN or infinite"):
+        ratings_from_frame(frame(("a", 1, NAN)), missing="drop")
+
+
+TWICE = [("a", 1, 0.25), ("b", 2, 5.0), ("a", 1, 0.5), ("a", 2, 4.0), ("a", 1, 0.75), ("b", 2, 1.0)]
+
+
+def test_repeated_ratings_are_counted_and_shown() -> None:
+    with pytest.raises(
+        DataError,
+        match="3 ratings repeat a user and an item: user 'a' and item 1, "
+        "user 'a' and item 1, user 'b' and item 2; keep one of each, or say "
+        "duplicates='mean' or 'last'",
+    ):
+        ratings_from_frame(frame(*TWICE))
+
+
+def test_repeated_ratings_are_mended_when_asked() -> None:
+    last = ratings_from_frame(frame(*TWICE), duplicates="last")
+    assert as_dict(last) == {("a", 1): 0.75, ("a", 2): 4.0, ("b", 2): 1.0}
+    mean = ratings_from_frame(frame(*TWICE), duplicates="mean")
+    assert as_dict(mean) == {("a", 1): 0.5, ("a", 2): 4.0, ("b", 2): 3.0}
+    assert mean.assumed[-1] == "3 ratings repeat a user and an item; their mean was taken."
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.floats(-1, 1)), min_size=1),
+    st.randoms(use_true_random=False),
+)
+def test_means_are_the_same_to_the_bit_in_any_order(rows: list[Rating], random: Any) -> None:
+    one, other = (
+        ratings_from_arrays(*columns(order).values(), duplicates="mean")
+        for order in (rows, random.sample(rows, len(rows)))
+    )
+    assert one.ratings.values.tobytes() == other.ratings.values.tobytes()
+
+
+def test_ratings_outside_the_scale_are_refused() -> None:
+    rows = [("a", 1, 1.0), ("a", 2, 5.0), ("b", 1, 6.0), ("b", 2, 0.0)]
+    with pytest.raises(
+        DataError,
+        match=r"2 ratings lie outside the scale from 1 to 5: 6 \(user 'b', "
+        r"item 1\), 0 \(user 'b', item 2\); mend them, or give the scale",
+    ):
+        ratings_from_frame(frame(*rows), scale=(1, 5))
+    assert ratings_from_frame(frame(*rows), scale=(0, 6)).ratings.n_values == 4
+    for scale in ((5, 1), (1,), "x", (NAN, 1)):
+        with pytest.raises(DataError, match=r"the scale is .*; give its least and its greatest"):
+            ratings_from_frame(frame(*rows), scale=scale)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (
+            pl.DataFrame({"user": [], "item": [], "rating": []}),
+            "empty: it has 3 columns and no row",
+        ),
+        (pd.DataFrame(), "the table is empty: it has 0 columns and no row"),
+        (
+            pd.DataFrame([[1, 2, 3]], columns=["user", "user", "rating"]),
+            "several columns of one na",
+        ),
+        (pd.DataFrame([[1, 2, 3]]), "a column is named 0, which is no text; rename it"),
+        ({"user": [1]}, "a dict is no table; give a data frame of pandas, polars or pyarrow"),
+        (np.ones((3, 3)), "a ndarray is no table; give a data frame"),
+        (
+            frame((None, 1, 1.0), ("a", 2, 1.0)),
+            r"1 user ids are missing \(at rows 0\); leave those",
+        ),
+        (
+            frame((1, "x", 1.0), (1, None, 1.0)),
+            r"1 item ids are missing \(at rows 1\); leave those",
+        ),
+        (
+            pd.DataFrame(columns([(1, 1, 1), ("1", 1, 1)])),
+            r"user ids are of different types: 1 \(i",
+        ),
+        (
+            pl.DataFrame({"a": [1], "b": [2], "c": [3], "d": [4]}),
+            "no telling names, and 'd' holds no t",
+        ),
+        (
+            pl.DataFrame({"a": [1.5], "b": [2], "c": [3]}),
+            "'a' holds fractions and would be the users",
+        ),
+        (
+            pl.DataFrame({k: range(101) for k in "abc"}),
+            "'c' holds more than 100 different whole num",
+        ),
+        (pl.DataFrame({k: ["x"] for k in "abc"}), "ratings in column 'c' are no numbers"),
+    ],
+)
+def test_tables_that_cannot_be_used_are_refused(data: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        ratings_from_frame(data)
+
+
+@pytest.mark.parametrize("name", ["duplicates", "missing"])
+def test_unknown_choices_are_refused(name: str) -> None:
+    with pytest.raises(DataError, match=f"unknown choice for {name} 'eror'; did you mean 'error'"):
+        ratings_from_frame(frame(("a", 1, 1.0)), **{name: "eror"})  # type: ignore[arg-type]
+
+
+def test_places_tell_where_no_name_does_and_it_is_said() -> None:
+    times = [978300760, 978300761]
+    table = ratings_from_frame(pl.DataFrame({"a": [1, 2], "b": [3, 4], "c": [5, 4], "d": times}))
+    assert as_dict(table) == {(1, 3): 5.0, (2, 4): 4.0}
+    assert table.assumed == (
+        "By their places, 'a' holds the users, 'b' holds the items, 'c' holds the ratings.",
+    )
+
+
+def test_trivial_tables_are_tables() -> None:
+    for rows in ([("a", 1, 3.0)], [("a", 1, 3.0), ("a", 2, 4.0)], [("a", 1, 3.0), ("b", 1, 4.0)]):
+        assert as_dict(ratings_from_frame(frame(*rows))) == {row[:2]: row[2] for row in rows}
+    equal = ratings_from_frame(frame(("a", 1, 3.0), ("b", 2, 3.0)))
+    assert equal.assumed[-1] == "All ratings are 3; there is nothing to learn."
+
+
+def test_giant_ids_take_no_room() -> None:
+    ratings_from_arrays([0], [0], [1.0])
+    tracemalloc.start()
+    table = ratings_from_arrays([0, 10**18], [10**18, -4], [1.0, 2.0])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert as_dict(table) == {(0, 10**18): 1.0, (10**18, -4): 2.0}
+    assert peak < 2**20
+
+
+OWNED = [("ann", 1, 1.0, "north"), ("bob", 1, 2.0, "south"), ("ann", 2, 3.0, "north")]
+
+
+def test_a_column_may_name_the_agents() -> None:
+    table = ratings_from_frame(frame(*OWNED), agent="hospital")
+    assert table.agents is not None and table.owners is not None
+    assert table.agents.at(table.owners).to_list() == ["north", "south"]
+
+
+def test_a_user_of_two_agents_is_refused() -> None:
+    with pytest.raises(
+        DataError,
+        match="1 users have ratings with several agents: user 'ann' with "
+        "'north' and 'south'; all ratings of a user lie with one agent",
+    ):
+        ratings_from_frame(frame(*OWNED, ("ann", 3, 1.0, "south")), agent="hospital")
+    with pytest.raises(
+        DataError, match=r"no column 'ward' for the agents: .*The columns are 'user'"
+    ):
+        ratings_from_frame(frame(*OWNED), agent="ward")
+
+
+def test_tables_of_several_owners_are_united() -> None:
+    north = pd.DataFrame(columns([("zoe", 2, 1.0), ("ann", 1, 2.0)]))
+    south = pa.table({"Movie": [3, 1], "member": ["bob", "bob"], "stars": [5, 4]})
+    table = ratings_from_frames([north, south])
+    assert as_dict(table) == {("ann", 1): 2.0, ("bob", 1): 4.0, ("bob", 3): 5.0, ("zoe", 2): 1.0}
+    assert table.owners is not None and table.owners.tolist() == [0, 1, 0]
+    assert table.agents is None
+    assert table.assumed[1].startswith("Table 1: By their names, 'member' holds the users")
+
+
+@pytest.mark.parametrize(
+    ("tables", "message"),
+    [
+        ([], "there is no table at all; give at least one"),
+        (
+            [frame(("a", 1, 1.0), ("b", 1, 1.0)), frame(("b", 2, 1.0))],
+            "1 users have ratings in several tables: user 'b' in 0 and 1; all ratings of",
+        ),
+        ([frame(("a", 1, 1.0)), frame(("b", 1, NAN))], "table 1: 1 of 1 ratings are missing, NaN"),
+        (
+            [frame(("a", 7, 1.0)), frame(("b", "7", 1.0))],
+            r"ids of table 0 are whole numbers \(such as 7\), those of table 1 text \(such as '7'",
+        ),
+    ],
+)
+def test_tables_that_do_not_go_together_are_refused(tables: list[Any], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        ratings_from_frames(tables)
+
+
+DENSE = np.array([[1.0, NAN, 0.0], [NAN, NAN, NAN], [NAN, 2.0, NAN]])
+
+
+def test_matrices_have_users_as_rows() -> None:
+    stored = sparse.coo_array(([1.0, 0.0, 2.0], ([0, 0, 2], [0, 2, 1])), shape=(3, 3))
+    wanted = {(0, 0): 1.0, (0, 2): 0.0, (2, 1): 2.0}
+    for form in (
+        DENSE,
+        np.asfortranarray(DENSE),
+        DENSE.tolist(),
+        stored.tocsr(),
+        stored.tocsc(),
+        sparse.csr_matrix(stored),
+        stored.astype("i2"),
+    ):
+        table = ratings_from_matrix(form)
+        assert as_dict(table) == wanted
+        assert table.users.series.to_list() == table.items.series.to_list() == [0, 1, 2]
+    assert table.report == {
+        "ratings": 3, "users": 3, "items": 3, "users_without_rating": 1,
+        "users_with_one_rating": 1, "items_without_rating": 0, "items_with_one_rating": 3,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("matrix", "message"),
+    [
+        (np.array([[1.0, INF]]), "1 of 2 ratings are NaN or infinite"),
+        (np.array([[NAN]]), "there is no rating at all; give at least one"),
+        (np.array([1.0]), r"the matrix has shape \(1,\); give one with a row for each user"),
+        (np.array([[True]]), "the ratings are of type bool"),
+        (sparse.csr_array([[True]]), "the ratings are of type bool"),
+        (np.array([["x"]]), "the ratings are of type <U1"),
+        (sparse.coo_array(([1.0, 2.0], ([0, 0], [0, 0]))), "1 ratings repeat an entry"),
+        (np.ma.masked_array([[1.0]], [[True]]), "masked"),
+    ],
+)
+def test_matrices_that_cannot_be_used_are_refused(matrix: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        ratings_from_matrix(matrix)
+
+
+def test_a_file_says_what_was_assumed_of_it(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("user_id;stars;book\n007;4;a\n7;5;a\n")
+    table = ratings_from_frame(read_table(tmp_path / "x.csv"))
+    assert as_dict(table) == {("007", "a"): 4.0, ("7", "a"): 5.0}
+    assert [sentence.split("x.csv ")[-1] for sentence in table.assumed] == [
+        "is separated by semicolons.",
+        "has a header.",
+        "By their names, 'user_id' holds the users, 'book' holds the items, 'stars' holds the "
+        "ratings.",
+    ]
+
+
+@pytest.mark.parametrize("name", ["ml-100k/u.data", "ml-1m/ratings.dat"])
+def test_movielens_is_what_its_own_reader_reads(name: str) -> None:
+    path = real_file(name)
+    table, published = ratings_from_frame(read_table(path)), read_movielens(path)
+    assert np.array_equal(table.users.series.to_numpy(), published.user_ids)
+    assert np.array_equal(table.items.series.to_numpy(), published.item_ids)
+    for part in ("starts", "items", "values"):
+        assert np.array_equal(getattr(table.ratings, part), getattr(published.ratings, part))

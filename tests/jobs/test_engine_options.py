@@ -1,0 +1,52 @@
+from pathlib import Path
+
+import pytest
+
+import grassvine as gv
+from grassvine.estimators.options import kept_apart
+from grassvine.foundations.errors import PlanError
+from grassvine.jobs.engine_options import EngineChoice
+from grassvine.jobs.pca import PCARequest
+
+
+def test_an_engine_is_made_by_its_name() -> None:
+    assert isinstance(EngineChoice().make_engine(), gv.LocalEngine)
+    assert isinstance(EngineChoice(engine="threads").make_engine(), gv.ThreadsEngine)
+    assert EngineChoice(engine="ray").make_engine() == gv.RayEngine()
+
+
+def test_ray_is_told_what_was_said() -> None:
+    choice = EngineChoice(
+        engine="ray", address="head:6379", agents_per_actor=4, checkpoints="kept", resume=True
+    )
+    wanted = gv.RayEngine("head:6379", agents_per_actor=4, checkpoint_dir="kept", resume=True)
+    assert choice.make_engine() == wanted
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"address": "head:1"}, "a cluster is joined by the Ray engine only; .* leave --address "),
+        ({"agents_per_actor": 2}, "actors are shared by the Ray .* leave --agents-per-actor out"),
+        (
+            {"checkpoints": "kept"},
+            "^checkpoints are kept by the Ray engine only; add --engine ray, or leave "
+            r"--checkpoints out\.$",
+        ),
+        ({"resume": True}, "a run is resumed by the Ray engine only; .* leave --resume out"),
+        ({"resume": True, "engine": "ray"}, "nothing to resume from; say with --checkpoints where"),
+        ({"engine": "rya", "address": "head:1"}, "unknown engine 'rya'; did you mean 'ray'?"),
+    ],
+)
+def test_what_cannot_be_is_refused(given: dict[str, object], sentence: str) -> None:
+    # A request refuses as it is made: nothing has been read.
+    with pytest.raises(PlanError, match=sentence):
+        PCARequest("no such file", **given)  # type: ignore[arg-type]
+
+
+def test_only_runs_that_keep_checkpoints_need_folders_apart(tmp_path: Path) -> None:
+    engine = gv.RayEngine(checkpoint_dir=tmp_path, resume=True)
+    apart = gv.RayEngine(checkpoint_dir=tmp_path / "one", resume=True)
+    assert kept_apart(engine, "one") == apart
+    for other in (gv.RayEngine(), gv.LocalEngine()):
+        assert kept_apart(other, "one") is other

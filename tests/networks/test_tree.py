@@ -1,0 +1,70 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import grassvine as gv
+from grassvine.networks.tree import Tree, spanning_tree
+
+NETWORKS = {
+    "path": gv.networks.path(7),
+    "ring": gv.networks.ring(8),
+    "star": gv.networks.star(6),
+    "grid": gv.networks.grid(12),
+    "complete": gv.networks.complete(5),
+    "exponential": gv.networks.exponential(9),
+    "random": gv.networks.erdos_renyi(12, 0.3, seed=2),
+    "pair": gv.networks.path(2),
+}
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_tree_follows_links_and_reaches_all(name: str) -> None:
+    network = NETWORKS[name]
+    tree = spanning_tree(network)
+    assert tree.parents.count(-1) == 1
+    for agent, parent in enumerate(tree.parents):
+        if parent >= 0:
+            assert parent in network.neighbours(agent)
+            assert tree.depths[agent] == tree.depths[parent] + 1
+            assert agent in tree.children(parent)
+
+
+@pytest.mark.parametrize(
+    ("network", "height"),
+    [
+        (gv.networks.path(7), 3),
+        (gv.networks.path(8), 4),
+        (gv.networks.star(9), 1),
+        (gv.networks.ring(9), 4),
+    ],
+)
+def test_it_is_as_flat_as_the_network_allows(network: gv.networks.Network, height: int) -> None:
+    assert spanning_tree(network).height == height
+
+
+@given(st.integers(2, 30), st.integers(0, 5))
+def test_adding_up_by_the_timetable_gives_everyone_the_sum(n_agents: int, seed: int) -> None:
+    tree = spanning_tree(gv.networks.erdos_renyi(n_agents, 0.3, seed=seed))
+    rounds = tree.rounds(2)
+    for start in (0, rounds.n_slots // 2):
+        partial = list(range(n_agents))
+        total: list[int | None] = [None] * n_agents
+        for slot in range(start, start + tree.height):
+            for sender, receiver in rounds.deliveries(slot):
+                assert tree.parents[sender] == receiver
+                partial[receiver] += partial[sender]
+        total[tree.root] = partial[tree.root]
+        for slot in range(start + tree.height, start + 2 * tree.height):
+            for sender, receiver in rounds.deliveries(slot):
+                assert total[receiver] is None and total[sender] is not None
+                total[receiver] = total[sender]
+        assert total == [sum(range(n_agents))] * n_agents
+
+
+def test_a_sum_takes_two_messages_a_link_of_the_tree() -> None:
+    rounds = spanning_tree(gv.networks.ring(10)).rounds(3)
+    assert len(rounds.senders) == 3 * 2 * 9
+
+
+def test_a_long_path_needs_no_recursion() -> None:
+    assert Tree((-1, *range(4999))).height == 4999

@@ -1,0 +1,72 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from grassvine.foundations.arrays import Array
+from grassvine.foundations.errors import MessageError
+from grassvine.protocol import Message, decode, encode
+
+SHAPES = {"basis": (4, 2)}
+
+
+def message(**changes: object) -> Message:
+    return Message(3, 17, {"basis": np.arange(8.0).reshape(4, 2), **changes})  # type: ignore[dict-item]
+
+
+@given(
+    sender=st.integers(0, 2**31),
+    slot=st.integers(0, 2**62),
+    basis=arrays(np.float64, st.tuples(st.integers(1, 9), st.integers(1, 4))),
+)
+def test_a_message_survives_the_wire_bit_by_bit(sender: int, slot: int, basis: Array) -> None:
+    sent = Message(sender, slot, {"basis": basis})
+    read = decode(encode(sent), {"basis": basis.shape})
+    assert (read.sender, read.slot) == (sender, slot)
+    assert read.arrays["basis"].tobytes() == basis.tobytes()
+    assert encode(read) == encode(sent)
+
+
+def test_what_was_read_is_aligned_and_writable() -> None:
+    basis = decode(encode(message()), SHAPES).arrays["basis"]
+    assert basis.flags.aligned and basis.flags.c_contiguous and basis.flags.writeable
+
+
+@pytest.mark.parametrize(
+    ("data", "complaint"),
+    [
+        (b"", "a message has 0 bytes where 80 and a short header were expected"),
+        (encode(message())[:-1], "cannot be read as safetensors"),
+        (encode(message()) + bytes(5000), "a message has .* bytes where 80"),
+        (b"\xff" * 100, "cannot be read as safetensors"),
+        (encode(message(basis=np.zeros((2, 4)))), "holds basis 2×4, .* where basis 4×2"),
+        (
+            encode(message(basis=np.zeros((4, 2), np.int64))),
+            "'basis' .* of type int64, not float64",
+        ),
+        (encode(Message(3, 17, {"core": np.zeros((4, 2))})), "holds core 4×2, sender 1, slot 1 "),
+    ],
+)
+def test_what_is_no_such_message_is_refused(data: bytes, complaint: str) -> None:
+    with pytest.raises(MessageError, match=complaint):
+        decode(data, SHAPES)
+
+
+@settings(max_examples=300)
+@given(st.binary(min_size=81, max_size=400))
+def test_garbage_never_raises_anything_else(data: bytes) -> None:
+    with pytest.raises(MessageError):
+        decode(data, SHAPES)
+
+
+@settings(max_examples=300)
+@given(place=st.integers(0, 10**6), value=st.integers(1, 255))
+def test_a_flipped_byte_is_refused_or_changes_numbers_only(place: int, value: int) -> None:
+    data = bytearray(encode(message()))
+    data[place % len(data)] ^= value
+    try:
+        read = decode(bytes(data), SHAPES)
+    except MessageError:
+        return
+    assert read.arrays["basis"].shape == (4, 2) and read.arrays["basis"].dtype == np.float64

@@ -1,0 +1,401 @@
+"""Agents brought back: made anew and told what they learned, they go on with the same bits."""
+
+import math
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load, save
+
+import grassvine as gv
+from grassvine.averaging import REXTRA, DeEPCA, DLMaFit, Tracked
+from grassvine.foundations.arrays import Array
+from grassvine.foundations.blas import one_blas_thread
+from grassvine.foundations.errors import MessageError
+from grassvine.foundations.seeds import stream
+from grassvine.problems import Evaluation, LocalProblem
+from grassvine.problems.biased_ratings import OffsetRatings
+from grassvine.protocol import Agent, Method, encode
+from grassvine.protocol.agent import State
+from grassvine.sums import Offsets, Validated
+
+RANK = 3
+# Five agents and rounds of two or four slots: one agent after the other, all meet every phase.
+NETWORKS = {
+    "path": gv.networks.path(5),
+    "random": gv.networks.erdos_renyi(5, 0.6, seed=1),
+    "star": gv.networks.star(5),
+}
+every_network = pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS)
+RATINGS = gv.datasets.low_rank_ratings(20, 60, RANK, oversampling=3.0, noise=0.1, seed=11).ratings
+TASKS = gv.datasets.subspace_tasks(12, 20, RANK, samples=(4, 20), noise=0.1, seed=11).tasks
+SAMPLES = stream(0, "data", "samples of agents").standard_normal((60, 20)) * np.linspace(3, 1, 20)
+
+
+@dataclass(frozen=True)
+class Unmeasured:
+    """A user's own problem, whose squared error means nothing."""
+
+    inner: gv.PCAProblem
+
+    @property
+    def n_items(self) -> int:
+        return self.inner.n_items
+
+    @property
+    def n_values(self) -> int:
+        return 0
+
+    def evaluate(self, basis: Array) -> Evaluation:
+        return replace(self.inner.evaluate(basis), squared_error=math.nan)
+
+    def weights(self, basis: Array) -> Array:
+        return self.inner.weights(basis)
+
+    def hessian_product(self, basis: Array, direction: Array) -> Array:
+        return self.inner.hessian_product(basis, direction)
+
+
+def completion(n_agents: int, **options: float) -> list[LocalProblem]:
+    parts = gv.datasets.split_users(RATINGS, n_agents)
+    return [gv.CompletionProblem(part, **options) for part in parts]  # type: ignore[arg-type]
+
+
+def multitask(n_agents: int) -> list[LocalProblem]:
+    return [
+        gv.MultitaskProblem(part, ridge=0.1) for part in gv.datasets.split_tasks(TASKS, n_agents)
+    ]
+
+
+def components(n_agents: int) -> list[LocalProblem]:
+    return [gv.PCAProblem(part) for part in gv.datasets.split_samples(SAMPLES, n_agents)]
+
+
+def unmeasured(n_agents: int) -> list[LocalProblem]:
+    return [
+        Unmeasured(gv.PCAProblem(part)) for part in gv.datasets.split_samples(SAMPLES, n_agents)
+    ]
+
+
+Problems = Callable[[int], list[LocalProblem]]
+penalised = partial(completion, unobserved=0.01)
+# Coarse, so that they end soon.
+SUMS: dict[str, tuple[Method, Problems]] = {
+    "rank by rank": (gv.Exact(tolerance=1e-3), completion),
+    "rank by rank, λ > 0": (gv.Exact(tolerance=1e-3), penalised),
+    "from a start": (gv.Exact(tolerance=1e-3, by_rank=False), penalised),
+    "tasks": (gv.Exact(tolerance=1e-3), multitask),
+    "components": (gv.Exact(), components),
+    "own problem": (gv.Exact(tolerance=0.05), unmeasured),
+    "offsets": (Offsets(mu=2.0, tolerance=1e-2), completion),
+    "offsets, auto": (Offsets(max_passes=5, tolerance=0.05), completion),
+    "validated": (Validated(any_rank=True, patience=1, max_iterations=2), completion),
+}
+OTHERS: dict[str, tuple[Method, Problems]] = {
+    "stochastic": (gv.gossip.stochastic(n_slots=40), penalised),
+    "parallel, own clock": (replace(gv.gossip.precon_parallel(n_slots=40), clock="own"), multitask),
+    "D-LMaFit": (DLMaFit(n_slots=40, most_omega=12.0), completion),
+    "tracked": (Tracked(n_iterations=3), penalised),
+    "tracked to the end": (Tracked(tolerance=0.3, contraction=0.3), penalised),
+    "REXTRA": (REXTRA(n_slots=25), penalised),
+    "DeEPCA": (DeEPCA(tolerance=0.05, contraction=0.3), components),
+}
+FINISHING = {
+    **SUMS,
+    "tracked to the end": OTHERS["tracked to the end"],
+    "DeEPCA": OTHERS["DeEPCA"],
+}
+
+
+class Company:
+    """The agents of a plan, their lessons as files would keep them, and all that was heard."""
+
+    def __init__(self, case: tuple[Method, Problems], network: gv.networks.Network):
+        method, problems = case
+        tasks = problems(network.n_agents)
+        self.plan = gv.Plan(tasks[0].n_items, RANK, network, method, seed=3)
+        self.makers = [partial(self.plan.agent, i, task) for i, task in enumerate(tasks)]
+        self.agents: list[Agent] = [make() for make in self.makers]
+        self.lessons: list[list[bytes]] = [[] for _ in tasks]
+        self.finished: set[int] = set()
+        self.heard: list[Any] = []
+        self.slot = 0
+
+    def live(self) -> None:
+        """Go through a slot in two phases."""
+        mail = [agent.outgoing(self.slot) for agent in self.agents]
+        self.heard += [encode(message) for message in mail]
+        for receiver, senders in self.plan.timetable.inboxes(self.slot):
+            agent = self.agents[receiver]
+            report = agent.meet(self.slot, [mail[sender] for sender in senders])
+            self.heard.append(repr(report))  # of floats it is exact, and NaN is like NaN
+            self.lessons[receiver].append(saved(agent.lesson()))
+            if report.finished:
+                self.finished.add(receiver)
+        self.slot += 1
+
+    def go_on(self, past_the_end: int = 0) -> Iterator[int]:
+        """Yield the slots that are over, to the end or some slots more."""
+        left = past_the_end + 1
+        while self.slot < self.plan.timetable.n_slots and left:
+            self.live()
+            yield self.slot
+            left -= len(self.finished) == len(self.agents)
+
+    def twin(self, number: int) -> Agent:
+        """Bring an agent back."""
+        agent = self.makers[number]()
+        agent.recall(map(load, self.lessons[number]), load(saved(self.agents[number].memory())))
+        return agent
+
+    def stand(self, number: int) -> tuple[Any, ...]:
+        """All that one may ask of an agent."""
+        agent = self.agents[number]
+        return (
+            {name: array.tobytes() for name, array in agent.state().items()},
+            {name: array.tobytes() for name, array in agent.memory().items()},
+            repr(agent.conclude(10_000)),
+        )
+
+    def end(self) -> list[Any]:
+        return [*self.heard, *map(self.stand, range(len(self.agents)))]
+
+
+def saved(told: State) -> bytes:
+    return bytes(save({name: np.array(array, order="C") for name, array in told.items()}))
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    with one_blas_thread():
+        yield
+
+
+def require_brought_back(case: tuple[Method, Problems], network: gv.networks.Network) -> None:
+    """Run undisturbed, then bringing back one agent after each slot, in turn."""
+    undisturbed, disturbed = Company(case, network), Company(case, network)
+    for _ in undisturbed.go_on(past_the_end=9):
+        pass
+    for slot in disturbed.go_on(past_the_end=9):
+        number = slot % network.n_agents
+        disturbed.agents[number] = disturbed.twin(number)
+    assert disturbed.slot > 20
+    assert disturbed.end() == undisturbed.end()
+
+
+@every_network
+@pytest.mark.parametrize("case", [*SUMS.values(), *OTHERS.values()], ids=[*SUMS, *OTHERS])
+def test_an_agent_brought_back_at_any_slot_goes_on_with_the_same_bits(
+    case: tuple[Method, Problems], network: gv.networks.Network
+) -> None:
+    require_brought_back(case, network)
+
+
+@pytest.mark.parametrize("name", ["rank by rank", "from a start", "offsets", "validated"])
+def test_a_lone_agent_is_brought_back_too(name: str) -> None:
+    require_brought_back(SUMS[name], gv.networks.path(1))
+
+
+@every_network
+@pytest.mark.parametrize("case", FINISHING.values(), ids=FINISHING)
+def test_an_agent_that_said_that_it_is_finished_does_not_move(
+    case: tuple[Method, Problems], network: gv.networks.Network
+) -> None:
+    company = Company(case, network)
+    stands: dict[int, tuple[Any, ...]] = {}
+    for _ in company.go_on(past_the_end=9):
+        for number in company.finished - set(stands):
+            stands[number] = company.stand(number)
+    assert sorted(stands) == list(range(network.n_agents))
+    for number, stand in stands.items():
+        assert company.stand(number) == stand
+
+
+PASSES = {
+    gv.CompletionProblem: ("evaluate", "hessian_product", "item_blocks", "weights"),
+    gv.MultitaskProblem: ("evaluate", "hessian_product", "weights"),
+    gv.PCAProblem: ("evaluate", "hessian_product"),
+    OffsetRatings: ("evaluate", "solve"),
+}
+
+
+@pytest.mark.parametrize("case", SUMS.values(), ids=SUMS)
+def test_sums_are_recalled_without_a_pass_over_the_data(
+    case: tuple[Method, Problems], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passes = []
+
+    def count(kind: type, name: str) -> None:
+        right = getattr(kind, name)
+
+        def counted(self: Any, *args: Any) -> Any:
+            passes.append(name)
+            return right(self, *args)
+
+        monkeypatch.setattr(kind, name, counted)
+
+    for kind, names in PASSES.items():
+        for name in names:
+            count(kind, name)
+    company = Company(case, gv.networks.star(3))
+    taken = []
+    for _ in company.go_on():
+        twin = company.makers[1]()
+        memory = company.agents[1].memory()
+        passes.clear()
+        twin.recall(map(load, company.lessons[1]), memory)
+        taken.append(len(passes))
+    assert len(taken) > 10
+    # The part of the sum under way: the cost, and the error at the held-out entries.
+    assert max(taken) <= 2
+    assert taken[-1] == 0  # nothing is under way at the end
+
+
+def test_lessons_are_taken_one_at_a_time() -> None:
+    for case in (SUMS["rank by rank"], OTHERS["REXTRA"]):
+        company = Company(case, gv.networks.path(3))
+        for _ in company.go_on():
+            pass
+        held: list[weakref.ref[Any]] = []
+
+        def told(company: Company = company, held: list[Any] = held) -> Iterator[State]:
+            for lesson in map(load, company.lessons[0]):
+                assert sum(reference() is not None for reference in held) <= 1
+                held[:] = [weakref.ref(array) for array in list(lesson.values())[:1]]
+                yield lesson
+
+        company.makers[0]().recall(told(), company.agents[0].memory())
+
+
+# What is refused
+
+Lessons = list[dict[str, Any]]
+Memory = dict[str, Any]
+
+
+def drop_a_name(lessons: Lessons, memory: Memory) -> None:
+    del memory[min(memory)]
+
+
+def add_a_name(lessons: Lessons, memory: Memory) -> None:
+    memory["other"] = np.zeros(1)
+
+
+def reshape(lessons: Lessons, memory: Memory) -> None:
+    memory.update({name: np.append(array, 1.0) for name, array in memory.items()})
+
+
+def forget_a_number(lessons: Lessons, memory: Memory) -> None:
+    name = max(memory, key=lambda name: memory[name].size)
+    memory[name] = memory[name].astype(np.float64)
+    memory[name].ravel()[-1] = np.nan
+
+
+def count_otherwise(lessons: Lessons, memory: Memory) -> None:
+    memory["updates"] = -memory["updates"] - 1
+
+
+def lose_a_lesson(lessons: Lessons, memory: Memory) -> None:
+    del lessons[len(lessons) // 2]
+
+
+def lose_the_last_lesson(lessons: Lessons, memory: Memory) -> None:
+    del lessons[-1]
+
+
+def repeat_a_lesson(lessons: Lessons, memory: Memory) -> None:
+    lessons.append(lessons[-1])
+
+
+def exchange_lessons(lessons: Lessons, memory: Memory) -> None:
+    lessons[-1], lessons[-2] = lessons[-2], lessons[-1]
+
+
+def alter_a_lesson(lessons: Lessons, memory: Memory) -> None:
+    longest = max(lessons[-1].values(), key=np.size)
+    longest.ravel()[0] *= 1.0 + 1e-9
+
+
+def spoil_a_lesson(lessons: Lessons, memory: Memory) -> None:
+    longest = max(lessons[-1].values(), key=np.size)
+    longest.ravel()[0] = np.nan
+
+
+def reshape_a_lesson(lessons: Lessons, memory: Memory) -> None:
+    lessons[0] = {name: array[..., None] for name, array in lessons[0].items()}
+
+
+def rename_in_a_lesson(lessons: Lessons, memory: Memory) -> None:
+    lessons[0]["other"] = lessons[0].pop(min(lessons[0]))
+
+
+IN_MEMORY = (drop_a_name, add_a_name, reshape, forget_a_number, count_otherwise)
+IN_LESSONS = (
+    lose_a_lesson,
+    lose_the_last_lesson,
+    repeat_a_lesson,
+    exchange_lessons,
+    alter_a_lesson,
+    spoil_a_lesson,
+    reshape_a_lesson,
+    rename_in_a_lesson,
+)
+TAUGHT = ("rank by rank", "components", "offsets, auto", "validated", "tracked", "REXTRA", "DeEPCA")
+
+
+@pytest.mark.parametrize(
+    ("name", "spoil"),
+    [
+        *((name, spoil) for name in ("stochastic", "D-LMaFit") for spoil in IN_MEMORY),
+        *((name, spoil) for name in TAUGHT for spoil in (*IN_MEMORY, *IN_LESSONS)),
+    ],
+)
+def test_what_cannot_have_been_is_refused(name: str, spoil: Callable[..., None]) -> None:
+    company = Company({**SUMS, **OTHERS}[name], gv.networks.path(3))
+    for _ in company.go_on():
+        if company.slot == 18:
+            break
+    memory: Memory = dict(load(saved(company.agents[1].memory())))
+    lessons: Lessons = [dict(lesson) for lesson in map(load, company.lessons[1]) if lesson]
+    company.makers[1]().recall(lessons, memory)  # as they are, they are right
+    spoil(lessons, memory)
+    with pytest.raises(MessageError, match=r"agent 1.*; (give|leave)"):
+        company.makers[1]().recall(lessons, memory)
+
+
+def test_lessons_for_an_agent_that_has_none_are_refused() -> None:
+    for name in ("stochastic", "D-LMaFit"):
+        company = Company(OTHERS[name], gv.networks.path(3))
+        lessons: Sequence[State] = [{}, {"0": np.zeros(2)}]
+        with pytest.raises(MessageError, match="its memory tells all that it learned; give"):
+            company.makers[1]().recall(lessons, company.agents[1].memory())
+
+
+def test_a_basis_that_is_none_is_refused() -> None:
+    company = Company(OTHERS["stochastic"], gv.networks.path(3))
+    memory = {**company.agents[1].memory(), "basis": np.ones((20, RANK))}
+    with pytest.raises(MessageError, match="'basis' in the memory of agent 1 are not orthonormal"):
+        company.makers[1]().recall([], memory)
+
+
+def test_who_has_to_pass_a_sum_on_does_so_before_it_computes() -> None:
+    company = Company(SUMS["rank by rank"], gv.networks.path(5))
+    n_prepared = 0
+    for slot, _ in enumerate(company.go_on()):
+        deliveries = company.plan.timetable.deliveries(slot + 1)
+        senders = {sender for sender, _ in deliveries if slot % 4 in (1, 2)}  # down, next
+        ready = [agent for agent in company.agents if agent.preparation(slot + 1)]
+        assert not senders & {agent.id for agent in ready}
+        for agent in ready:
+            before = repr(agent.state())
+            action = agent.preparation(slot + 1)
+            assert action is not None
+            action()
+            assert repr(agent.state()) == before
+            assert agent.preparation(slot + 1) is None
+            n_prepared += 1
+    assert n_prepared > 20

@@ -1,0 +1,254 @@
+"""Ratings with offsets: what many agents find by sums is what one owner of all data finds."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.samples import PROBLEMS
+
+import grassvine as gv
+from grassvine.data import hold_out_of_users, hold_out_ratings
+from grassvine.engines.local import LocalEngine
+from grassvine.engines.threads import ThreadsEngine
+from grassvine.foundations.arrays import Array
+from grassvine.foundations.errors import PlanError
+from grassvine.foundations.seeds import stream
+from grassvine.problems.biased_ratings import OffsetRatings
+from grassvine.protocol.observers import AllFinished
+from grassvine.sums.biased import Offsets
+from grassvine.sums.biased_fit import Effort, OffsetStanding, fit_offsets
+from grassvine.sums.biased_selection import choose_offsets, most_sums
+from grassvine.sums.program import Program, alone, flat, shaped
+
+RANK = 3
+NETWORKS = {
+    "pair": gv.networks.path(2),
+    "path": gv.networks.path(7),
+    "ring": gv.networks.ring(6),
+    "star": gv.networks.star(5),
+    "complete": gv.networks.complete(4),
+    "random": gv.networks.erdos_renyi(9, 0.4, seed=3),
+}
+
+
+def table(seed: int = 0, n_users: int = 250, n_items: int = 40, noise: float = 0.4) -> gv.Ratings:
+    """A third of a table of rank two with offsets and biases, and noise."""
+    rng = stream(seed, "data", "ratings with offsets")
+    truth = rng.standard_normal((n_users, 2)) @ rng.standard_normal((2, n_items))
+    truth += 3.5 + 0.6 * rng.standard_normal(n_items) + 0.5 * rng.standard_normal((n_users, 1))
+    users, items = np.nonzero(rng.random(truth.shape) < 0.33)
+    values = truth[users, items] + noise * rng.standard_normal(len(users))
+    return gv.Ratings.from_arrays(users, items, values, n_users=n_users, n_items=n_items)
+
+
+def plan(method: Offsets, network: gv.networks.Network, seed: int = 2) -> gv.Plan:
+    return gv.Plan(40, RANK, network, method, seed=seed)
+
+
+def learned(plan: gv.Plan, ratings: gv.Ratings, engine: Any = None) -> tuple[Any, str]:
+    """The agents' states, and why they stopped."""
+    parts = gv.datasets.split_users(ratings, plan.network.n_agents)
+    makers = [partial(plan.agent, i, gv.CompletionProblem(part)) for i, part in enumerate(parts)]
+    outcome = (engine or LocalEngine()).run(makers, plan.timetable, AllFinished(len(makers)))
+    return outcome.states, outcome.stopped_because
+
+
+def pooled(program: Program) -> tuple[OffsetStanding, str]:
+    ending = alone(program)
+    assert isinstance(ending.standing, OffsetStanding)
+    return ending.standing, ending.reason
+
+
+def costs_of(program: Program) -> list[float]:
+    part, costs = next(program), []
+    while True:
+        try:
+            part = program.send(shaped(*flat(part.compute())))
+            costs.append(part.standing.cost)
+        except StopIteration as end:
+            return [*costs, end.value.standing.cost]
+
+
+def test_error(model: OffsetStanding, train: gv.Ratings, test: gv.Ratings) -> float:
+    problem = OffsetRatings(train, model.mu, model.mu_b)
+    point = model.factors, model.offsets, model.centre
+    guess = problem.predict(*point, test.users_of_values(), test.items)
+    return float(np.sqrt(np.mean((guess - test.values) ** 2)))
+
+
+test_error.__test__ = False  # type: ignore[attr-defined]
+
+
+def start(seed: int = 2) -> Array:
+    return plan(Offsets(), gv.networks.path(2), seed).start(0)
+
+
+@pytest.mark.parametrize("mu", [2.0, "auto"])
+@pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS)
+def test_many_agents_find_what_one_would(network: gv.networks.Network, mu: Any) -> None:
+    ratings = table()
+    states, reason = learned(plan(Offsets(mu), network), ratings)
+    if mu == "auto":
+        model, why = pooled(choose_offsets(ratings, start(), seed=2))
+    else:
+        model, why = pooled(fit_offsets(OffsetRatings(ratings, mu, 3.0), start()))
+    assert why in reason
+    for state in states:
+        # Rounding of the sums, let grow by some fifty iterations that stop short of the minimum.
+        np.testing.assert_allclose(state["penalties"], [model.mu, model.mu_b], rtol=1e-12)
+        np.testing.assert_allclose(state["centre"], model.centre, rtol=1e-13)
+        np.testing.assert_allclose(state["offsets"], model.offsets, atol=1e-8)
+        np.testing.assert_allclose(state["factors"], model.factors, atol=1e-8)
+        np.testing.assert_array_equal(state["factors"], states[0]["factors"])
+
+
+def test_the_end_is_a_minimum() -> None:
+    """At a tight tolerance the gradient of the whole cost vanishes, from any start alike."""
+    ratings = table()
+    effort = Effort(400, 1e-14)
+    problem = OffsetRatings(ratings, 3.0, 2.0)
+    ends = [pooled(fit_offsets(problem, start(seed), effort))[0] for seed in (0, 1)]
+    for model in ends:
+        there = problem.evaluate(model.factors, model.offsets, model.centre)
+        by_factors, by_offsets = 3.0 * model.factors, 2.0 * model.offsets
+        # A relative change of the cost of 1e-14 is one of its gradient of about 1e-7.
+        error = np.linalg.norm(there.factor_gradient + by_factors)
+        assert error < 1e-5 * np.linalg.norm(by_factors)
+        error = np.linalg.norm(there.offset_gradient + by_offsets)
+        assert error < 1e-5 * np.linalg.norm(by_offsets)
+    np.testing.assert_allclose(ends[0].cost, ends[1].cost, rtol=1e-9)
+    # Of many A and W with the same product the penalties take those of equal Gram matrices.
+    weights, _ = problem.solve(ends[0].factors, ends[0].offsets, ends[0].centre)
+    gram = ends[0].factors.T @ ends[0].factors
+    np.testing.assert_allclose(weights.T @ weights, gram, atol=1e-5 * float(np.trace(gram)))
+
+
+@pytest.mark.parametrize("mu", [0.5, 5.0, 50.0])
+def test_costs_never_rise(mu: float) -> None:
+    program = fit_offsets(OffsetRatings(table(), mu, 3.0), start(), Effort(60, 1e-9))
+    costs = np.array(costs_of(program))
+    costs = costs[np.isfinite(costs)]
+    assert len(costs) > 10 and (np.diff(costs) <= 0.0).all()
+
+
+def test_the_same_plan_has_the_same_bits_on_every_engine() -> None:
+    ratings, agreed = table(), plan(Offsets(), gv.networks.ring(5))
+    one, _ = learned(agreed, ratings)
+    two, _ = learned(agreed, ratings, ThreadsEngine(2))
+    for first, second in zip(one, two, strict=True):
+        assert set(first) == {"basis", "updates", "factors", "offsets", "centre", "penalties"}
+        for name in first:
+            np.testing.assert_array_equal(first[name], second[name])
+
+
+def test_run_takes_the_method_and_tells_the_cost_of_each_agent() -> None:
+    ratings, network = table(), gv.networks.star(4)
+    parts = gv.datasets.split_users(ratings, 4)
+    run = gv.run(plan(Offsets(2.0), network), [gv.CompletionProblem(part) for part in parts])
+    model, _ = pooled(fit_offsets(OffsetRatings(ratings, 2.0, 3.0), start()))
+    last = run.history["cost"][-4:]  # without the penalties of the items
+    penalties = np.sum(model.factors**2) + 1.5 * np.sum(model.offsets**2)
+    np.testing.assert_allclose(last.sum() + penalties, model.cost, rtol=1e-9)
+    assert "settled" in run.stopped_because and run.neighbour_distance < 1e-7
+
+
+def test_auto_is_about_as_good_as_the_best_of_many_on_test() -> None:
+    train, test = hold_out_ratings(table(n_users=500), 0.2, seed=1)
+    model, _ = pooled(choose_offsets(train, start()))
+    others = [
+        pooled(fit_offsets(OffsetRatings(train, mu, 3.0), start()))[0]
+        for mu in (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+    ]
+    errors = [test_error(other, train, test) for other in others]
+    assert test_error(model, train, test) < 1.03 * min(errors) < 0.8 * max(errors)
+
+
+def test_auto_chooses_among_ranks() -> None:
+    train, test = hold_out_ratings(table(n_users=500), 0.2, seed=1)
+    model, _ = pooled(choose_offsets(train, start(), ranks=(1, 2, 3)))
+    assert model.factors.shape[1] == 2  # that of the table
+    fixed, _ = pooled(choose_offsets(train, start()[:, :1]))
+    assert test_error(model, train, test) < 0.8 * test_error(fixed, train, test)
+
+
+def test_auto_does_not_depend_on_the_unit_of_the_ratings() -> None:
+    ratings = table()
+    model, _ = pooled(choose_offsets(ratings, start()))
+    scaled = gv.Ratings(ratings.n_items, ratings.starts, ratings.items, 100.0 * ratings.values)
+    other, _ = pooled(choose_offsets(scaled, start()))
+    np.testing.assert_allclose(other.mu, 100.0 * model.mu, rtol=1e-9)
+    np.testing.assert_allclose(other.offsets, 100.0 * model.offsets, atol=1e-5)
+
+
+def test_noise_is_left_alone() -> None:
+    """Where nothing but biases is to be learned, auto learns nothing else."""
+    rng = stream(0, "data", "noise")
+    ratings = table()
+    noise = gv.Ratings(
+        ratings.n_items, ratings.starts, ratings.items, rng.standard_normal(ratings.n_values)
+    )
+    train, test = hold_out_ratings(noise, 0.2)
+    model, _ = pooled(choose_offsets(train, start()))
+    assert test_error(model, train, test) < 1.02 * float(np.std(test.values))
+
+
+def test_what_is_held_out_does_not_depend_on_who_holds_the_users() -> None:
+    ratings = table()
+    _, whole = hold_out_of_users(ratings, 0.2, seed=5)
+    parts = [hold_out_of_users(part, 0.2, seed=5) for part in gv.datasets.split_users(ratings, 4)]
+    np.testing.assert_array_equal(whole.values, np.concatenate([held.values for _, held in parts]))
+    assert all(rest.n_users == held.n_users for rest, held in parts)
+    # About a share: four standard deviations of a binomial draw.
+    spread = 4.0 * np.sqrt(0.16 / ratings.n_values)
+    assert abs(whole.n_values / ratings.n_values - 0.2) < spread
+    _, other = hold_out_of_users(ratings, 0.2, seed=6)
+    assert not np.array_equal(whole.values, other.values)
+
+
+def test_there_is_time_for_all_sums() -> None:
+    effort = Effort(max_passes=4, tolerance=0.0)
+    n_sums = len(costs_of(choose_offsets(table(), start(), ranks=(1, 2, 3), effort=effort)))
+    assert n_sums <= most_sums(effort, 3)
+    _, reason = learned(plan(Offsets(max_passes=4, tolerance=0.0), gv.networks.path(3)), table())
+    assert "4 passes are over" in reason
+
+
+def test_extreme_tables_are_fitted() -> None:
+    ratings = table()
+    equal = gv.Ratings(ratings.n_items, ratings.starts, ratings.items, np.ones(ratings.n_values))
+    few = ratings.take_values(np.arange(ratings.n_values) % 97 == 0)  # most users have nothing
+    for extreme in (equal, few):
+        model, _ = pooled(choose_offsets(extreme, start()))
+        assert np.isfinite(model.factors).all() and np.isfinite(model.cost)
+        assert learned(plan(Offsets(), gv.networks.path(3)), extreme)[1]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"mu": 0.0},
+        {"mu": -1.0},
+        {"mu": "other"},
+        {"mu": 1.0, "mu_b": 0.0},
+        {"max_passes": 0},
+        {"tolerance": -1.0},
+        {"share": 0.0},
+        {"share": 1.0},
+        {"ranks": (0,)},
+    ],
+)
+def test_wrong_options_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(PlanError, match=r"choose|give"):
+        Offsets(**options)
+
+
+def test_wrong_problems_are_refused() -> None:
+    agreed = gv.Plan(20, RANK, gv.networks.path(2), Offsets(1.0))
+    for name in ("multitask", "completion, λ > 0", "completion, μ > 0"):
+        with pytest.raises(PlanError, match="plain completion problem"):
+            agreed.agent(0, PROBLEMS[name](0))
+    with pytest.raises(PlanError, match="rank"):
+        plan(Offsets(ranks=(RANK + 1,)), gv.networks.path(2)).agent(
+            0, gv.CompletionProblem(table())
+        )
