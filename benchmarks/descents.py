@@ -21,28 +21,28 @@ from grassvine.foundations.blas import one_blas_thread
 from grassvine.sums.conjugate_gradient import (
     LONGEST,
     ROUNDING,
-    Descending,
     Descent,
-    Divider,
+    DescentResult,
     Point,
-    Rules,
-    descend_together,
+    Preconditioner,
+    StoppingRule,
+    conjugate_gradient,
     evaluate,
 )
-from grassvine.sums.preconditioners import Kronecker
-from grassvine.sums.program import Standing, flat, shaped
+from grassvine.sums.preconditioners import KroneckerPreconditioner
+from grassvine.sums.program import Iterate, flat, shaped
 
 STARTS = range(5)
 MOST_SUMS = 600
 MEMORY = 10
 CLOSE = 1e-9
-RULES = Rules(tolerance=1e-11, max_iterations=MOST_SUMS)
+RULES = StoppingRule(tolerance=1e-11, max_iterations=MOST_SUMS)
 
 
 def measure() -> Iterator[Row]:
     for name, rank in SETTINGS:
         problem = gv.MultitaskProblem(load_tasks(name), ridge=RIDGE)
-        for title, descend in (("CG", descend_together), ("L-BFGS", _quasi_newton)):
+        for title, descend in (("CG", conjugate_gradient), ("L-BFGS", _quasi_newton)):
             starts = [
                 gv.Plan(problem.n_items, rank, gv.networks.path(2), seed=k).start(0) for k in STARTS
             ]
@@ -60,14 +60,14 @@ def measure() -> Iterator[Row]:
 def _until_close(
     problem: gv.MultitaskProblem,
     start: Array,
-    descend: Callable[[gv.MultitaskProblem, Array, Divider, Rules], Descending],
+    descend: Callable[[gv.MultitaskProblem, Array, Preconditioner, StoppingRule], Descent],
 ) -> tuple[float, float, float]:
     moments = sum(x.T @ x for x in problem.tasks.features) / problem.tasks.n_tasks
-    divider = Kronecker(moments + problem.ridge * np.eye(problem.n_items))
+    preconditioner = KroneckerPreconditioner(moments + problem.ridge * np.eye(problem.n_items))
     numbers, began = 0, time.process_time()
     log: list[tuple[float, float, float]] = []  # cost, numbers sent, seconds
     with one_blas_thread():
-        going = descend(problem, start, divider, RULES)
+        going = descend(problem, start, preconditioner, RULES)
         part = next(going)
         while len(log) < MOST_SUMS:
             own = flat(part.compute())
@@ -76,22 +76,25 @@ def _until_close(
                 part = going.send(shaped(*own))
             except StopIteration:
                 break
-            log.append((part.standing.cost, numbers, time.process_time() - began))
-    best = rtrmc(problem, part.standing.basis, gradient_tolerance=0.0).cost
+            log.append((part.iterate.cost, numbers, time.process_time() - began))
+    best = rtrmc(problem, part.iterate.basis, gradient_tolerance=0.0).cost
     sums = next(i for i, (cost, _, _) in enumerate(log) if cost <= best * (1.0 + CLOSE))
     whole = start.size + start.shape[1] ** 2 + 2
     return sums + 1.0, log[sums][1] / whole, log[sums][2]
 
 
 def _quasi_newton(
-    problem: gv.MultitaskProblem, start: Array, divider: Divider, rules: Rules
-) -> Descending:
+    problem: gv.MultitaskProblem,
+    start: Array,
+    preconditioner: Preconditioner,
+    stopping: StoppingRule,
+) -> Descent:
     """L-BFGS with unit steps, halved while the cost rises: a sum an iteration."""
-    point = yield from evaluate(problem, start, Standing(start))
+    point = yield from evaluate(problem, start, Iterate(start))
     pairs = Pairs(MEMORY)
-    for iteration in range(rules.max_iterations):
+    for iteration in range(stopping.max_iterations):
         gradient, basis = point.gradient, point.basis
-        inverse = partial(_inverse, divider, point)
+        inverse = partial(_inverse, preconditioner, point)
         direction = -pairs.apply(gradient, inverse)
         if np.vdot(direction, gradient) >= 0.0:
             pairs.forget()
@@ -102,7 +105,7 @@ def _quasi_newton(
         step = 1.0
         while True:
             there = yield from evaluate(
-                problem, GRASSMANN.exp(basis, step * direction), point.standing
+                problem, GRASSMANN.exp(basis, step * direction), point.iterate
             )
             if there.cost <= point.cost - 1e-4 * step * promised:
                 break
@@ -110,19 +113,21 @@ def _quasi_newton(
                 break
             step *= 0.5
         if there.cost > point.cost + rounding:
-            return Descent(point, iteration, "no step improves the cost any more", settled=True)
+            return DescentResult(
+                point, iteration, "no step improves the cost any more", converged=True
+            )
         pairs.carry(there.basis)
         pairs.add(
             GRASSMANN.project(there.basis, there.basis - basis),
             there.gradient - GRASSMANN.project(there.basis, gradient),
         )
         point = there
-    reason = f"{rules.max_iterations} iterations were done"
-    return Descent(point, rules.max_iterations, reason, settled=False)
+    reason = f"{stopping.max_iterations} iterations were done"
+    return DescentResult(point, stopping.max_iterations, reason, converged=False)
 
 
-def _inverse(divider: Divider, point: Point, tangent: Array) -> Array:
-    return GRASSMANN.project(point.basis, divider.divide(point, tangent))
+def _inverse(preconditioner: Preconditioner, point: Point, tangent: Array) -> Array:
+    return GRASSMANN.project(point.basis, preconditioner.apply_inverse(point, tangent))
 
 
 if __name__ == "__main__":

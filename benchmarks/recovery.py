@@ -26,7 +26,7 @@ from grassvine.foundations.arrays import Array
 from grassvine.foundations.files import write_whole
 from grassvine.report.chart import Curve, Level, Panel
 from grassvine.report.figure import draw
-from grassvine.sums.program import Ending, Part, Program, alone
+from grassvine.sums.program import Part, Program, ProgramOutcome, run_pooled
 
 SIZE, RANK = 1000, 5
 WHOLE = SIZE * RANK + RANK**2 + 2
@@ -85,8 +85,8 @@ def _cell(method: str, condition: float, oversampling: float, trials: int) -> di
 def _exact(problem: gv.CompletionProblem, seed: int) -> tuple[Array, float, bool]:
     start = gv.Plan(SIZE, RANK, gv.networks.path(2), seed=seed).start(0)
     sizes: list[int] = []
-    ending = alone(_counted(gv.Exact().program(problem, start, seed), sizes))
-    return ending.standing.basis, sum(sizes) / WHOLE, "is recovered" in ending.reason
+    ending = run_pooled(_counted(gv.Exact().program(problem, start, seed), sizes))
+    return ending.iterate.basis, sum(sizes) / WHOLE, "is recovered" in ending.reason
 
 
 def _counted(program: Program, sizes: list[int]) -> Program:
@@ -97,7 +97,7 @@ def _counted(program: Program, sizes: list[int]) -> Program:
         try:
             part = program.send(total)
         except StopIteration as end:
-            ending: Ending = end.value
+            ending: ProgramOutcome = end.value
             return ending
 
 

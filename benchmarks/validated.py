@@ -19,7 +19,7 @@ from grassvine.foundations.arrays import Array
 from grassvine.paper.scores import squared_errors
 from grassvine.protocol.observers import AllFinished
 from grassvine.sums import Validated
-from grassvine.sums.program import alone
+from grassvine.sums.program import run_pooled
 
 RANK, N_AGENTS = 10, 5
 METHODS = {
@@ -46,7 +46,7 @@ def measure(dataset: str, splits: int) -> Iterator[str]:
         for rank, unobserved in FIXED:
             problem = gv.CompletionProblem(train.shifted(-centre), unobserved=unobserved)
             start = gv.Plan(train.n_items, rank, gv.networks.path(2)).start(0)
-            basis = alone(gv.Exact(tolerance=1e-4).program(problem, start, 0)).standing.basis
+            basis = run_pooled(gv.Exact(tolerance=1e-4).program(problem, start, 0)).iterate.basis
             error = _rmse(basis, unobserved, centre, train, test)
             yield f"{dataset}, split {split}, exact at rank {rank}, λ = {unobserved}: {error:.4f}"
 
@@ -54,9 +54,9 @@ def measure(dataset: str, splits: int) -> Iterator[str]:
 def _learned(method: Validated, train: gv.Ratings) -> tuple[Any, str]:
     plan = gv.Plan(train.n_items, RANK, gv.networks.ring(N_AGENTS), method)
     parts = gv.datasets.split_users(train, N_AGENTS)
-    makers = [partial(plan.agent, i, gv.CompletionProblem(part)) for i, part in enumerate(parts)]
-    outcome = gv.LocalEngine().run(makers, plan.timetable, AllFinished(N_AGENTS))
-    return outcome.states[0], outcome.stopped_because
+    factories = [partial(plan.agent, i, gv.CompletionProblem(part)) for i, part in enumerate(parts)]
+    outcome = gv.LocalEngine().run(factories, plan.timetable, AllFinished(N_AGENTS))
+    return outcome.states[0], outcome.stop_reason
 
 
 def _rmse(

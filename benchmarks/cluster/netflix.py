@@ -63,7 +63,7 @@ def on_ray(plan: gv.Plan, parts: list[NetflixLike], agents_per_actor: int) -> di
     watch = Stopwatch(plan.timetable.n_slots)
     engine = gv.RayEngine(agents_per_actor=agents_per_actor)
     began = time.perf_counter()
-    with memory_watch() as memory:
+    with memory_watch() as snapshot:
         run = gv.run(plan, parts, engine=engine, observers=[watch])
     wall, cpu = watch.seconds()
     return {
@@ -73,7 +73,7 @@ def on_ray(plan: gv.Plan, parts: list[NetflixLike], agents_per_actor: int) -> di
         "cpu": cpu / N_SUMS,
         "all in all": time.perf_counter() - began,
         "actors": watch.actors,
-        "peak of all": memory["gigabytes"],
+        "peak of all": snapshot["gigabytes"],
         "peak of driver": own_peak_gigabytes(),
     }
 

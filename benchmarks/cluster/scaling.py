@@ -20,7 +20,7 @@ from benchmarks.cluster.netflix_like import N_ITEMS, NetflixLike
 from benchmarks.timing import best
 
 import grassvine as gv
-from grassvine.engines.base import AgentMaker, Outcome, make_agents
+from grassvine.engines.base import AgentFactory, EngineResult, create_agents
 from grassvine.engines.slots import run_slots
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.networks import Timetable
@@ -76,8 +76,10 @@ def agent_seconds(n_agents: int = 8) -> float:
 class Wired:
     """The local engine, with messages as bytes between the agents."""
 
-    def run(self, makers: Sequence[AgentMaker], timetable: Timetable, observe: Observer) -> Outcome:
-        agents: list[Agent] = [_OnAWire(agent) for agent in make_agents(makers)]  # type: ignore[misc]
+    def run(
+        self, factories: Sequence[AgentFactory], timetable: Timetable, observe: Observer
+    ) -> EngineResult:
+        agents: list[Agent] = [_OnAWire(agent) for agent in create_agents(factories)]  # type: ignore[misc]
         return run_slots(agents, timetable, observe, lambda actions: (act() for act in actions))
 
 
@@ -93,8 +95,8 @@ class _OnAWire:
 
     def meet(self, slot: int, inbox: Sequence[bytes]) -> StepReport:
         shapes = self._agent.expected(slot)
-        letters: list[Message] = [decode(data, shapes) for data in inbox]
-        return self._agent.meet(slot, letters)
+        messages_by_sender: list[Message] = [decode(data, shapes) for data in inbox]
+        return self._agent.meet(slot, messages_by_sender)
 
 
 def show(found: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from benchmarks.timing import timed
 
 import grassvine as gv
-from grassvine.engines.base import AgentMaker, Outcome, make_agents
+from grassvine.engines.base import AgentFactory, EngineResult, create_agents
 from grassvine.engines.slots import run_slots
 from grassvine.foundations.arrays import Array
 from grassvine.networks import Timetable
@@ -27,11 +27,13 @@ class Watch:
     bytes: list[int] = field(default_factory=lambda: [0])
     errors: list[float] = field(default_factory=lambda: [math.inf])
 
-    def run(self, makers: Sequence[AgentMaker], timetable: Timetable, observe: Observer) -> Outcome:
+    def run(
+        self, factories: Sequence[AgentFactory], timetable: Timetable, observe: Observer
+    ) -> EngineResult:
         def error_of(agent: Agent) -> float:
             return SPACE.distance(SPACE.as_point(agent.state()["basis"]), self.target)
 
-        agents = make_agents(makers)
+        agents = create_agents(factories)
         errors = [error_of(agent) for agent in agents]
         slot = 0
 

@@ -14,7 +14,7 @@ from grassvine.paper.scores import squared_errors
 from grassvine.problems.biased_ratings import OffsetRatings
 from grassvine.protocol.observers import AllFinished
 from grassvine.sums import Offsets
-from grassvine.sums.program import alone
+from grassvine.sums.program import run_pooled
 
 UNOBSERVED = 0.02  # λ of our cost, .01 in the paper's
 TEST_SHARE = 0.2
@@ -33,8 +33,9 @@ def movielens(
     for count in n_agents:
         if count == 1:
             start = gv.Plan(train.n_items, rank, gv.networks.path(2)).start(0)
-            ending, took = timed(lambda start=start: alone(gv.Exact().program(pooled, start, 0)))  # type: ignore[misc]
-            basis, sent = ending.standing.basis, {}
+            program = gv.Exact().program(pooled, start, 0)
+            ending, took = timed(partial(run_pooled, program))
+            basis, sent = ending.iterate.basis, {}
         else:
             problems = [
                 gv.CompletionProblem(part, unobserved=UNOBSERVED)
@@ -72,12 +73,12 @@ def offsets(
         bounds = (float(parts[0].values.min()), float(parts[0].values.max()))
         train, test = (gv.datasets.split_users(part, n_agents) for part in parts)
         plan = gv.Plan(ratings.n_items, rank, gv.networks.path(n_agents), Offsets())
-        makers = [
+        factories = [
             partial(plan.agent, i, gv.CompletionProblem(part)) for i, part in enumerate(train)
         ]
         outcome, took = timed(
-            lambda plan=plan, makers=makers: gv.LocalEngine().run(  # type: ignore[misc]
-                makers, plan.timetable, AllFinished(n_agents)
+            lambda plan=plan, factories=factories: gv.LocalEngine().run(  # type: ignore[misc]
+                factories, plan.timetable, AllFinished(n_agents)
             )
         )
         squares = 0.0

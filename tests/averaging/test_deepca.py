@@ -60,7 +60,7 @@ def meet_all(team: list[NeighbourAgent], network: gv.networks.Network, slot: int
 def test_all_reach_the_leading_eigenspace_and_stop_together(network: gv.networks.Network) -> None:
     plan = gv.Plan(N_ITEMS, RANK, network, DeEPCA(150), seed=6)
     result = gv.run(plan, problems(network.n_agents))
-    assert result.stopped_because == "no basis moves by more than 1e-12, and all agree"
+    assert result.stop_reason == "no basis moves by more than 1e-12, and all agree"
     assert len(set(result.history.final()["update"])) == 1
     for basis in result.bases:
         # A last step of 1e-12 at a rate of about a half, and the rounding of eigenvectors.

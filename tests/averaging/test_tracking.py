@@ -122,7 +122,7 @@ def test_all_reach_the_optimum_of_all_data_and_stop_together(
     tasks = KINDS[kind][1](network.n_agents)
     plan = gv.Plan(tasks[0].n_items, 2, network, Tracked(120), seed=2)
     result = gv.run(plan, tasks)
-    assert "the gradient of all fell to 1e-09 of its first length" in result.stopped_because
+    assert "the gradient of all fell to 1e-09 of its first length" in result.stop_reason
     assert len(set(result.history.final()["update"])) == 1
     for basis in result.bases:
         # A gradient of 1e-9, times a condition of up to some hundreds.
@@ -144,7 +144,7 @@ def test_agents_of_very_different_sizes_and_one_without_data() -> None:
     empty = parts[0].take_values(np.zeros(parts[0].n_values, dtype=np.bool_))
     tasks = [gv.CompletionProblem(part, unobserved=0.01) for part in [*parts, empty]]
     result = gv.run(gv.Plan(30, 2, gv.networks.path(4), Tracked(120), seed=2), tasks)
-    assert "all agree" in result.stopped_because
+    assert "all agree" in result.stop_reason
     assert (
         max(gv.geometry.Grassmann().distance(b, pooled("completion")) for b in result.bases) <= 1e-7
     )
@@ -208,37 +208,39 @@ def test_sums_are_kept(network: gv.networks.Network, kind: str) -> None:
 def test_the_facts_of_completion_are_shares_of_users() -> None:
     data = scarce_ratings()
     preconditioner = Preconditioner.of(gv.CompletionProblem(data, unobserved=0.1, tikhonov=0.2))
-    divide = preconditioner.divider(preconditioner.facts / 4, 4)  # the average of four agents
+    apply_inverse = preconditioner.preconditioner(
+        preconditioner.statistics / 4, 4
+    )  # the average of four agents
     counts = np.bincount(data.items, minlength=N_ITEMS)
     gram = np.array([[2.0, 0.5], [0.5, 1.0]])
     tangent = stream(1, "data", "tangent").standard_normal((N_ITEMS, 2))
     scales = np.maximum(counts, 1) / data.n_users + 0.3
     wanted = (tangent / scales[:, None]) @ np.linalg.inv(gram)
-    np.testing.assert_allclose(divide(tangent, gram), wanted, rtol=1e-12)
+    np.testing.assert_allclose(apply_inverse(tangent, gram), wanted, rtol=1e-12)
 
 
 def test_the_facts_of_multitask_are_the_mean_of_moments() -> None:
     problem = gv.MultitaskProblem(some_tasks(), ridge=0.5)
     preconditioner = Preconditioner.of(problem)
-    divide = preconditioner.divider(preconditioner.facts / 3, 3)
+    apply_inverse = preconditioner.preconditioner(preconditioner.statistics / 3, 3)
     mean = sum(x.T @ x for x in some_tasks().features) / some_tasks().n_tasks
     gram = np.array([[2.0, 0.5], [0.5, 1.0]])
     tangent = stream(1, "data", "tangent").standard_normal((12, 2))
     wanted = np.linalg.solve(mean + 0.5 * np.eye(12), tangent) @ np.linalg.inv(gram)
-    np.testing.assert_allclose(divide(tangent, gram), wanted, rtol=1e-8)
+    np.testing.assert_allclose(apply_inverse(tangent, gram), wanted, rtol=1e-8)
 
 
 def test_others_are_divided_by_what_they_tell_and_a_singular_gram_matrix_is_no_disaster() -> None:
     tangent = stream(1, "data", "tangent").standard_normal((N_ITEMS, 2))
     preconditioner = Preconditioner.of(PROBLEMS["own"](0))
-    assert preconditioner.facts.size == 0
-    divide = preconditioner.divider(preconditioner.facts, 3)
-    assert np.array_equal(divide(tangent, np.zeros((0, 0))), tangent)
-    np.testing.assert_allclose(divide(tangent, np.diag([2.0, 4.0])), tangent / [2.0, 4.0])
+    assert preconditioner.statistics.size == 0
+    apply_inverse = preconditioner.preconditioner(preconditioner.statistics, 3)
+    assert np.array_equal(apply_inverse(tangent, np.zeros((0, 0))), tangent)
+    np.testing.assert_allclose(apply_inverse(tangent, np.diag([2.0, 4.0])), tangent / [2.0, 4.0])
     preconditioner = Preconditioner.of(gv.CompletionProblem(ratings()))
-    divide = preconditioner.divider(preconditioner.facts, 1)
+    apply_inverse = preconditioner.preconditioner(preconditioner.statistics, 1)
     for gram in (np.zeros((2, 2)), np.diag([1.0, 0.0])):
-        assert np.isfinite(divide(tangent, gram)).all()
+        assert np.isfinite(apply_inverse(tangent, gram)).all()
 
 
 # L-BFGS

@@ -17,7 +17,7 @@ def test_the_objective_never_rises_and_settles() -> None:
     result = alt_min(tasks(), gamma=1.0, tolerance=1e-5)
     # Rounding of a sum of a hundred squares.
     assert all(b <= a * (1 + 1e-13) for a, b in pairwise(result.objectives))
-    assert result.stopped_because == "the objective changed by at most 1e-05 of itself"
+    assert result.stop_reason == "the objective changed by at most 1e-05 of itself"
 
 
 def test_the_end_is_stationary() -> None:
@@ -75,4 +75,4 @@ def test_options_are_checked(options: dict[str, float], message: str) -> None:
 
 
 def test_it_says_when_its_iterations_were_too_few() -> None:
-    assert alt_min(tasks(), max_iterations=1).stopped_because == "1 iterations were done"
+    assert alt_min(tasks(), max_iterations=1).stop_reason == "1 iterations were done"

@@ -9,7 +9,7 @@ from tests.samples import N_ITEMS, ratings
 
 import grassvine as gv
 from grassvine.checks.derivatives import taylor_slope
-from grassvine.engines.base import AgentMaker, Outcome, make_agents
+from grassvine.engines.base import AgentFactory, EngineResult, create_agents
 from grassvine.engines.slots import Result, run_slots
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import CheckFailed
@@ -82,8 +82,10 @@ def test_a_wrong_distance_is_found() -> None:
 class Impatient:
     """An engine that lets agents of one slot see each other's moves."""
 
-    def run(self, makers: Sequence[AgentMaker], timetable: Timetable, observe: Observer) -> Outcome:
-        late: list[Agent] = [_Late(agent) for agent in make_agents(makers)]  # type: ignore[misc]
+    def run(
+        self, factories: Sequence[AgentFactory], timetable: Timetable, observe: Observer
+    ) -> EngineResult:
+        late: list[Agent] = [_Late(agent) for agent in create_agents(factories)]  # type: ignore[misc]
         return run_slots(late, timetable, observe, _in_turn)
 
 
@@ -113,8 +115,10 @@ class _LateMessage:
 class Backwards:
     """An engine that reports the agents of a slot in the wrong order."""
 
-    def run(self, makers: Sequence[AgentMaker], timetable: Timetable, observe: Observer) -> Outcome:
-        agents = make_agents(makers)
+    def run(
+        self, factories: Sequence[AgentFactory], timetable: Timetable, observe: Observer
+    ) -> EngineResult:
+        agents = create_agents(factories)
         return run_slots(agents, timetable, observe, lambda acts: [act() for act in acts][::-1])
 
 
@@ -122,10 +126,12 @@ class Backwards:
 class Forgetful:
     """An engine that leaves out the last slot."""
 
-    def run(self, makers: Sequence[AgentMaker], timetable: Timetable, observe: Observer) -> Outcome:
+    def run(
+        self, factories: Sequence[AgentFactory], timetable: Timetable, observe: Observer
+    ) -> EngineResult:
         slots = [timetable.deliveries(slot) for slot in range(timetable.n_slots - 1)]
         shorter = Timetable.from_deliveries(timetable.n_agents, slots)
-        return run_slots(make_agents(makers), shorter, observe, _in_turn)
+        return run_slots(create_agents(factories), shorter, observe, _in_turn)
 
 
 def _in_turn(actions: Sequence[Callable[[], Result]]) -> list[Result]:

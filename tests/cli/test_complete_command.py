@@ -6,12 +6,12 @@ import pytest
 from tests.cli.commands import Command, rating_lines, write_ratings
 
 from grassvine.foundations.errors import MissingExtra
-from grassvine.jobs.completion import CompletionRequest
+from grassvine.jobs.completion import CompletionJob
 
 PROMISED = {
     "n_users", "n_items", "n_ratings", "n_agents", "rank", "method", "train_rmse", "test_rmse",
     "test_mae", "agreement_degrees", "messages", "bytes", "seconds", "cpu_seconds",
-    "stopped_because",
+    "stop_reason",
 }  # fmt: skip
 TIMES = ("seconds", "cpu_seconds")
 
@@ -156,7 +156,7 @@ def test_a_place_that_is_taken_is_refused_before_the_work(
     assert grassvine("complete", ratings, "--rank", 2, "-o", model).code == 0
     before = {file.name: file.read_bytes() for file in model.iterdir()}
     with monkeypatch.context() as patched:
-        patched.setattr(CompletionRequest, "read", lambda self: pytest.fail("it began the work"))
+        patched.setattr(CompletionJob, "read", lambda self: pytest.fail("it began the work"))
         done = grassvine("complete", ratings, "-o", model)
     assert done.code == 7 and "is there already" in done.err
     assert {file.name: file.read_bytes() for file in model.iterdir()} == before
@@ -177,10 +177,10 @@ def test_it_says_what_the_saved_model_has_not_seen(grassvine: Command, ratings: 
 def test_an_interrupted_command_ends_with_its_code_and_leaves_nothing(
     grassvine: Command, ratings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(self: CompletionRequest, data: object) -> None:
+    def interrupted(self: CompletionJob, data: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(CompletionRequest, "learn", interrupted)
+    monkeypatch.setattr(CompletionJob, "learn", interrupted)
     done = grassvine("complete", ratings, "-o", ratings.with_name("model"))
     assert done.code == 130 and done.out == ""
     assert list(ratings.parent.iterdir()) == [ratings]
@@ -189,10 +189,10 @@ def test_an_interrupted_command_ends_with_its_code_and_leaves_nothing(
 def test_who_interrupts_a_run_that_is_kept_hears_how_to_go_on(
     grassvine: Command, ratings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(request: CompletionRequest, data: object) -> None:
+    def interrupted(request: CompletionJob, data: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(CompletionRequest, "learn", interrupted)
+    monkeypatch.setattr(CompletionJob, "learn", interrupted)
     kept = ratings.with_name("kept")
     done = grassvine("complete", ratings, "--engine", "ray", "--checkpoints", kept)
     assert done.code == 130

@@ -9,7 +9,7 @@ import pytest
 from tests.cli.commands import Command, write_samples
 
 import grassvine as gv
-from grassvine.engines.base import AgentMaker, Outcome
+from grassvine.engines.base import AgentFactory, EngineResult
 from grassvine.estimators import options
 from grassvine.networks import Timetable
 from grassvine.protocol import Observer
@@ -21,8 +21,10 @@ RESUMED = "the run was resumed at slot 3"
 class Eventful(gv.LocalEngine):
     """An engine on whose way something is lost."""
 
-    def run(self, makers: Sequence[AgentMaker], timetable: Timetable, observe: Observer) -> Outcome:
-        return replace(super().run(makers, timetable, observe), incidents=(RESUMED, LOST))
+    def run(
+        self, factories: Sequence[AgentFactory], timetable: Timetable, observe: Observer
+    ) -> EngineResult:
+        return replace(super().run(factories, timetable, observe), incidents=(RESUMED, LOST))
 
 
 @pytest.fixture

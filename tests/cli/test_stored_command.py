@@ -23,7 +23,7 @@ def test_what_is_learned_apart_is_what_is_learned_here(
     unknown = {name for name, value in done.object.items() if value is None}
     assert unknown == {"train_rmse", "train_mae", "test_rmse", "test_mae", "test_known"}
     assert set(done.object) == set(here)
-    for name in ("n_users", "n_items", "n_ratings", "n_agents", "bytes", "stopped_because"):
+    for name in ("n_users", "n_items", "n_ratings", "n_agents", "bytes", "stop_reason"):
         assert done.object[name] == here[name]
     assert "By their names, 'user' holds the users" in done.err
 

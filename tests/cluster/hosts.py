@@ -74,7 +74,7 @@ def why_no_hosts() -> str | None:
 
 
 @dataclass(frozen=True)
-class Host:
+class AgentActor:
     """A simulated host; its address is known to the others by its name.
 
     ``anchor`` and ``switch`` are processes through which its namespaces and those of the switch
@@ -140,7 +140,7 @@ class Host:
 
 
 @contextmanager
-def simulated_hosts(n_hosts: int, *shared: Path) -> Iterator[tuple[Host, ...]]:
+def simulated_hosts(n_hosts: int, *shared: Path) -> Iterator[tuple[AgentActor, ...]]:
     """Make hosts h0, h1, … that reach each other and nothing else, until the block is left.
 
     They have the files of this machine, but each has its own /tmp and /dev/shm; of folders below
@@ -158,7 +158,7 @@ def simulated_hosts(n_hosts: int, *shared: Path) -> Iterator[tuple[Host, ...]]:
         for name, address in addresses.items():
             arguments = [name, f"127.0.0.1 localhost\n{names}", *visible]
             anchor = stack.enter_context(_namespaces(OWN_NAMESPACES, FIRST_PROCESS, arguments))
-            hosts.append(Host(name, address, anchor, switch))
+            hosts.append(AgentActor(name, address, anchor, switch))
             _plug_in(hosts[-1])
         yield tuple(hosts)
 
@@ -185,7 +185,7 @@ def _namespaces(unshare: Sequence[str], script: str, arguments: Sequence[str]) -
         yield anchor.pid
 
 
-def _plug_in(host: Host) -> None:
+def _plug_in(host: AgentActor) -> None:
     """Lay the cable from a host to the switch."""
     cable = [host.name, "type", "veth", "peer", "name", "eth0", "netns", str(host.anchor)]
     _do_at(host.switch, "ip", "link", "add", *cable)

@@ -22,7 +22,7 @@ import numpy as np
 import grassvine as gv
 from grassvine.data import hold_out_ratings
 from grassvine.datasets import read_movielens
-from grassvine.engines.base import AgentMaker, Engine, Outcome
+from grassvine.engines.base import AgentFactory, Engine, EngineResult
 from grassvine.networks import Timetable
 from grassvine.problems.biased_ratings import OffsetRatings
 from grassvine.protocol import Agent, Observer, StepReport
@@ -41,13 +41,17 @@ class Noted:
     engine: Engine
     notes: Path
 
-    def run(self, makers: Sequence[AgentMaker], timetable: Timetable, observe: Observer) -> Outcome:
+    def run(
+        self, factories: Sequence[AgentFactory], timetable: Timetable, observe: Observer
+    ) -> EngineResult:
         """Run as the engine does."""
-        noting = [partial(_noted, make, self.notes / f"agent-{k}") for k, make in enumerate(makers)]
+        noting = [
+            partial(_noted, make, self.notes / f"agent-{k}") for k, make in enumerate(factories)
+        ]
         return self.engine.run(noting, timetable, observe)
 
 
-def _noted(make: AgentMaker, note: Path) -> Agent:
+def _noted(make: AgentFactory, note: Path) -> Agent:
     with note.open("a") as file:
         print(socket.gethostname(), file=file)
     return make()
@@ -81,7 +85,7 @@ def main() -> None:
         "rmse": _rmse(run, train, test),
         "n_slots": run.n_slots,
         "seconds": seconds,
-        "stopped_because": run.stopped_because,
+        "stop_reason": run.stop_reason,
         "hosts": hosts_of_agents(wishes.notes),
         "n_reports": len(run.history),
         "incidents": run.incidents,

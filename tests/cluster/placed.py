@@ -41,8 +41,8 @@ def read() -> gv.CompletionProblem:
 
 def learn(address: str, hosts: list[str]) -> str:
     """Learn in a cluster, an agent on each host."""
-    places = [gv.engines.Place(labels={"host": host}) for host in hosts]
-    engine = gv.RayEngine(address, agents_per_actor=4, places=places)
+    placements = [gv.engines.Placement(labels={"host": host}) for host in hosts]
+    engine = gv.RayEngine(address, agents_per_actor=4, placements=placements)
     return digest(gv.run(plan(len(hosts)), [read] * len(hosts), engine=engine))
 
 

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.cluster.hosts import REPOSITORY, Host, why_no_hosts
+from tests.cluster.hosts import REPOSITORY, AgentActor, why_no_hosts
 from tests.cluster.watching import await_text
 
 Started = tuple[subprocess.Popen[str], Path]  # a process and its log
@@ -57,12 +57,12 @@ def why_no_ray_hosts() -> str | None:
 class RayHosts:
     """A cluster that is up: where it is, and with which variables a driver enters it."""
 
-    hosts: tuple[Host, ...]
+    hosts: tuple[AgentActor, ...]
     address: str
     environment: Mapping[str, str]
 
     @property
-    def head(self) -> Host:
+    def head(self) -> AgentActor:
         """The host where drivers run."""
         return self.hosts[0]
 
@@ -77,7 +77,7 @@ class RayHosts:
 
 
 @contextmanager
-def ray_over(hosts: Sequence[Host], folder: Path, *, cpus: int = 2) -> Iterator[RayHosts]:
+def ray_over(hosts: Sequence[AgentActor], folder: Path, *, cpus: int = 2) -> Iterator[RayHosts]:
     """Run a Ray cluster over hosts until the block is left.
 
     Each node has a label ``host`` and a resource that bear its host's name. The folder, which all
@@ -87,7 +87,7 @@ def ray_over(hosts: Sequence[Host], folder: Path, *, cpus: int = 2) -> Iterator[
     address = f"{hosts[0].address}:{PORT}"
     with ExitStack() as stack:
 
-        def start(host: Host, role: Sequence[str], variables: Mapping[str, str]) -> Started:
+        def start(host: AgentActor, role: Sequence[str], variables: Mapping[str, str]) -> Started:
             log = folder / f"ray-{host.name}.log"
             return stack.enter_context(_node(host, role, variables, log, cpus)), log
 
@@ -103,7 +103,7 @@ def ray_over(hosts: Sequence[Host], folder: Path, *, cpus: int = 2) -> Iterator[
 
 @contextmanager
 def _node(
-    host: Host, role: Sequence[str], environment: Mapping[str, str], log: Path, cpus: int
+    host: AgentActor, role: Sequence[str], environment: Mapping[str, str], log: Path, cpus: int
 ) -> Iterator[subprocess.Popen[str]]:
     """Run Ray on a host until the block is left."""
     command = [

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.cluster.hosts import REPOSITORY, Host, simulated_hosts, why_no_hosts
+from tests.cluster.hosts import REPOSITORY, AgentActor, simulated_hosts, why_no_hosts
 
 pytestmark = [
     pytest.mark.cluster,
@@ -42,7 +42,7 @@ for line in open(sys.argv[2]):
 
 
 @pytest.fixture
-def hosts(tmp_path: Path) -> Iterator[tuple[Host, ...]]:
+def hosts(tmp_path: Path) -> Iterator[tuple[AgentActor, ...]]:
     with simulated_hosts(2, tmp_path) as two:
         yield two
 
@@ -51,7 +51,7 @@ def python(code: str, *arguments: str) -> list[str]:
     return [sys.executable, "-c", code, *arguments]
 
 
-def processes(host: Host) -> int:
+def processes(host: AgentActor) -> int:
     """How many processes a host has, besides its first and the one that looks."""
     seen = host.run(["sh", "-c", "set -- /proc/[0-9]*; echo $#"], timeout=SOON)
     return int(seen.stdout) - 2
@@ -63,7 +63,7 @@ def heard(process: subprocess.Popen[str]) -> str:
 
 
 def test_a_host_has_its_own_name_temporary_folder_and_shared_memory(
-    hosts: tuple[Host, ...], tmp_path: Path
+    hosts: tuple[AgentActor, ...], tmp_path: Path
 ) -> None:
     (tmp_path / "note").write_text("for all")
     script = f"hostname; touch /tmp/own /dev/shm/own; cat {tmp_path}/note"
@@ -74,7 +74,7 @@ def test_a_host_has_its_own_name_temporary_folder_and_shared_memory(
     assert socket.gethostname() != "h1"
 
 
-def test_a_cut_is_silent_and_heals(hosts: tuple[Host, ...], tmp_path: Path) -> None:
+def test_a_cut_is_silent_and_heals(hosts: tuple[AgentActor, ...], tmp_path: Path) -> None:
     near, far = hosts
     pipe = tmp_path / "words"
     subprocess.run(["mkfifo", str(pipe)], check=True)
@@ -96,7 +96,7 @@ def test_a_cut_is_silent_and_heals(hosts: tuple[Host, ...], tmp_path: Path) -> N
             assert "after" in "".join(answers) and "lost" in "".join(answers)
 
 
-def test_a_connection_to_a_host_that_was_cut_hangs(hosts: tuple[Host, ...]) -> None:
+def test_a_connection_to_a_host_that_was_cut_hangs(hosts: tuple[AgentActor, ...]) -> None:
     near, far = hosts
     near.cut()
     knock = python(f"import socket; socket.create_connection(('{far.address}', 7000))")
@@ -106,7 +106,7 @@ def test_a_connection_to_a_host_that_was_cut_hangs(hosts: tuple[Host, ...]) -> N
     assert "ConnectionRefusedError" in near.run(knock, timeout=SOON).stderr
 
 
-def test_a_kill_ends_the_processes_of_one_host_only(hosts: tuple[Host, ...]) -> None:
+def test_a_kill_ends_the_processes_of_one_host_only(hosts: tuple[AgentActor, ...]) -> None:
     sleep = ["sh", "-c", "sleep 1000 & echo started; wait"]
     with (
         hosts[0].running(sleep, stdout=subprocess.PIPE) as spared,
@@ -120,7 +120,7 @@ def test_a_kill_ends_the_processes_of_one_host_only(hosts: tuple[Host, ...]) -> 
     assert hosts[1].run(["echo", "again"], timeout=SOON).stdout == "again\n"
 
 
-def test_what_runs_over_its_time_is_ended(hosts: tuple[Host, ...]) -> None:
+def test_what_runs_over_its_time_is_ended(hosts: tuple[AgentActor, ...]) -> None:
     with pytest.raises(subprocess.TimeoutExpired):
         hosts[0].run(["sleep", "1000"], timeout=0.5)
     hosts[0].kill()  # which returns when nothing is left
@@ -164,7 +164,7 @@ with simulated_hosts(1, Path(sys.argv[1])) as (host,), host.running(["sleep", "1
     assert str(made) not in namespaces()
 
 
-def test_two_runs_live_side_by_side(hosts: tuple[Host, ...], tmp_path: Path) -> None:
+def test_two_runs_live_side_by_side(hosts: tuple[AgentActor, ...], tmp_path: Path) -> None:
     knock = python("import socket; socket.create_connection(('h1', 7000), 1)")
     with (
         simulated_hosts(2, tmp_path) as others,

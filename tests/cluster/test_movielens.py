@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cluster.hosts import Host, simulated_hosts
+from tests.cluster.hosts import AgentActor, simulated_hosts
 from tests.cluster.movielens import hosts_of_agents
 from tests.cluster.ray_hosts import RayHosts, ray_over, why_no_ray_hosts
 from tests.cluster.watching import await_text
@@ -31,8 +31,10 @@ IN_THE_MIDDLE = "slot 100\n"  # of about 500
 NOTICED = 45.0
 SURVIVED = 60.0  # seconds from the loss of a host to the end of the run
 
-each_fault = pytest.mark.parametrize("fault", [Host.cut, Host.kill], ids=["cut", "kill"])
-Fault = Callable[[Host], None]
+each_fault = pytest.mark.parametrize(
+    "fault", [AgentActor.cut, AgentActor.kill], ids=["cut", "kill"]
+)
+Fault = Callable[[AgentActor], None]
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class Fit:
         found: dict[str, Any] = json.loads(printed)
         return found
 
-    def lose_a_host(self, hosts: Sequence[Host], fault: Fault) -> tuple[Host, float]:
+    def lose_a_host(self, hosts: Sequence[AgentActor], fault: Fault) -> tuple[AgentActor, float]:
         """In the middle of the run do something to the worker with most agents; say when it was."""
         await_text(self.process, self.log, IN_THE_MIDDLE, CALM_RUN)
         agents = Counter(made[-1] for made in hosts_of_agents(self.notes))

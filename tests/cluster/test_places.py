@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.cluster.hosts import Host, simulated_hosts
+from tests.cluster.hosts import AgentActor, simulated_hosts
 from tests.cluster.placed import learn_here
 from tests.cluster.ray_hosts import RayHosts, ray_over, why_no_ray_hosts
 
@@ -17,7 +17,7 @@ pytestmark = [
 SCRIPT = [sys.executable, "-m", "tests.cluster.placed"]
 
 
-def run(cluster: RayHosts, host: Host, *words: str) -> subprocess.CompletedProcess[str]:
+def run(cluster: RayHosts, host: AgentActor, *words: str) -> subprocess.CompletedProcess[str]:
     return host.run([*SCRIPT, *words], env=cluster.environment, timeout=300)
 
 

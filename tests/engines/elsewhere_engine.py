@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
-from grassvine.engines import AgentMaker, LocalEngine, Outcome
+from grassvine.engines import AgentFactory, EngineResult, LocalEngine
 from grassvine.networks import Timetable
 from grassvine.protocol import Observer, StepReport
 from grassvine.protocol.observers import AllFinished, Audience
@@ -20,11 +20,13 @@ class ElsewhereEngine:
 
     start: str = "spawn"
 
-    def run(self, makers: Sequence[AgentMaker], timetable: Timetable, observe: Observer) -> Outcome:
+    def run(
+        self, factories: Sequence[AgentFactory], timetable: Timetable, observe: Observer
+    ) -> EngineResult:
         context = multiprocessing.get_context(self.start)
         here, there = context.Pipe()
         process = context.Process(  # type: ignore[attr-defined]
-            target=_live, args=(makers, timetable, there)
+            target=_live, args=(factories, timetable, there)
         )
         process.start()
         there.close()
@@ -34,16 +36,16 @@ class ElsewhereEngine:
             raise failure
         for report in reports:
             observe(report)
-        return Outcome(*outcome)
+        return EngineResult(*outcome)
 
 
-def _live(makers: Sequence[AgentMaker], timetable: Timetable, line: Connection) -> None:
+def _live(factories: Sequence[AgentFactory], timetable: Timetable, line: Connection) -> None:
     reports: list[StepReport] = []
-    observe = Audience(reports.append, AllFinished(len(makers)))
+    observe = Audience(reports.append, AllFinished(len(factories)))
     try:
-        outcome = LocalEngine().run(makers, timetable, observe)
+        outcome = LocalEngine().run(factories, timetable, observe)
     except Exception as failure:
         line.send((failure, None, None))
         return
     states = tuple(dict(state) for state in outcome.states)
-    line.send((None, reports, (states, outcome.n_slots, outcome.stopped_because)))
+    line.send((None, reports, (states, outcome.n_slots, outcome.stop_reason)))

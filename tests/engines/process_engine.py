@@ -16,7 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from grassvine.engines.base import TIMETABLE_OVER, AgentMaker, Outcome, attributed, make_agents
+from grassvine.engines.base import (
+    TIMETABLE_OVER,
+    AgentFactory,
+    EngineResult,
+    attributed,
+    create_agents,
+)
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.foundations.errors import AgentError
 from grassvine.foundations.seeds import stream
@@ -34,14 +40,16 @@ class ProcessEngine:
     seed: int = 0
     duplicates: list[int] = field(default_factory=list)
 
-    def run(self, makers: Sequence[AgentMaker], timetable: Timetable, observe: Observer) -> Outcome:
+    def run(
+        self, factories: Sequence[AgentFactory], timetable: Timetable, observe: Observer
+    ) -> EngineResult:
         """Run the agents to the end, or up to the slot that the observer asks for.
 
         Processes have no common slot at which to stop, so an observer's reason is found by
         replaying the reports in order; the agents are then run again up to that slot. (They moved
         in forked processes: here they still stand at their start.)
         """
-        agents = make_agents(makers)
+        agents = create_agents(factories)
         reports, states = self._carry(agents, timetable, timetable.n_slots)
         stop = timetable.n_slots
         reason = None
@@ -56,7 +64,9 @@ class ProcessEngine:
         for report in sorted(reports, key=lambda report: report.agent):
             if report.slot == stop:
                 observe(report)
-        return Outcome(tuple(states[agent.id] for agent in agents), stop, reason or TIMETABLE_OVER)
+        return EngineResult(
+            tuple(states[agent.id] for agent in agents), stop, reason or TIMETABLE_OVER
+        )
 
     def _carry(
         self, agents: Sequence[Agent], timetable: Timetable, n_slots: int

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import grassvine as gv
-from grassvine.engines.checkpoints import START, AgentFiles, Checkpoints, Mark, Page
+from grassvine.engines.checkpoints import START, AgentFiles, Checkpoint, Checkpoints, LogRecord
 from grassvine.foundations.errors import CheckpointError, OutputError
 from grassvine.foundations.seeds import stream
 from grassvine.networks import Timetable
@@ -27,23 +27,23 @@ def opened(folder: Path, *, resume: bool = True) -> Checkpoints:
     return Checkpoints.open(folder, timetable(), resume=resume)
 
 
-def page(agent: int, slot: int, *, finished: str = "") -> Page:
+def page(agent: int, slot: int, *, finished: str = "") -> LogRecord:
     rng = stream(0, "data", "page", agent, slot)
-    lesson = {"total 0": rng.standard_normal((4, 2)), "total 1": rng.standard_normal(())}
+    log_entry = {"total 0": rng.standard_normal((4, 2)), "total 1": rng.standard_normal(())}
     report = StepReport(agent, slot, slot, rng.standard_normal(), math.nan, 0.1, finished=finished)
-    return Page(slot, lesson if slot % 2 == 0 else {}, report)
+    return LogRecord(slot, log_entry if slot % 2 == 0 else {}, report)
 
 
-def memory(agent: int, slot: int) -> dict[str, np.ndarray]:
+def snapshot(agent: int, slot: int) -> dict[str, np.ndarray]:
     return {"basis": np.full((2, 3), 10.0 * agent + slot), "updates": np.array([slot])}
 
 
-def keep(checkpoints: Checkpoints, epoch: int, slot: int, before: Mark) -> Mark:
+def keep(checkpoints: Checkpoints, epoch: int, slot: int, before: Checkpoint) -> Checkpoint:
     """Write a checkpoint of all agents, as hosts and driver do together."""
     for agent in range(N_AGENTS):
         pages = [page(agent, number) for number in range(before.slot, slot)]
         files = AgentFiles(checkpoints.folder, agent)
-        files.write((epoch, slot), pages, memory(agent, slot), origin=1.5)
+        files.write((epoch, slot), pages, snapshot(agent, slot), origin=1.5)
     return checkpoints.complete(epoch, slot, before)
 
 
@@ -58,15 +58,15 @@ def test_what_was_written_is_read_in_order(
     assert opened(checkpoints.folder).newest() == mark
     for agent in range(N_AGENTS):
         files = AgentFiles(checkpoints.folder, agent)
-        wanted = [page(agent, slot).lesson for slot in range(0, mark.slot, 2)]
-        found = list(files.lessons(mark))
+        wanted = [page(agent, slot).log_entry for slot in range(0, mark.slot, 2)]
+        found = list(files.log_entries(mark))
         assert len(found) == len(wanted)
         for one, other in zip(found, wanted, strict=True):
             assert {k: v.tobytes() for k, v in one.items()} == {
                 k: v.tobytes() for k, v in other.items()
             }
             assert [v.shape for v in one.values()] == [v.shape for v in other.values()]
-        assert np.array_equal(files.memory(mark)["basis"], memory(agent, mark.slot)["basis"])
+        assert np.array_equal(files.snapshot(mark)["basis"], snapshot(agent, mark.slot)["basis"])
         assert files.origin(mark) == 1.5
     reports = checkpoints.reports(mark)
     assert [(r.slot, r.agent) for r in reports] == [
@@ -81,7 +81,7 @@ def test_a_checkpoint_is_none_until_it_is_complete(tmp_path: Path) -> None:
     checkpoints = opened(tmp_path)
     epoch = checkpoints.new_epoch()
     mark = keep(checkpoints, epoch, 4, START)
-    AgentFiles(tmp_path, 0).write((epoch, 8), [page(0, 4)], memory(0, 8), origin=1.5)
+    AgentFiles(tmp_path, 0).write((epoch, 8), [page(0, 4)], snapshot(0, 8), origin=1.5)
     assert checkpoints.newest() == mark
 
 
@@ -123,7 +123,7 @@ def test_two_generations_of_memories_stay(tmp_path: Path) -> None:
     (tmp_path / "epoch-000001" / "000000008.json").unlink()
     before = checkpoints.newest()
     assert before.slot == 6
-    assert np.array_equal(AgentFiles(tmp_path, 0).memory(before)["updates"], [6])
+    assert np.array_equal(AgentFiles(tmp_path, 0).snapshot(before)["updates"], [6])
 
 
 def test_a_folder_with_checkpoints_is_not_begun_anew(tmp_path: Path) -> None:
@@ -160,10 +160,10 @@ def test_a_spoilt_file_is_refused(tmp_path: Path, kind: str) -> None:
     for spoilt in (whole[:-1], bytes(flipped), b"", b"x" * 100):
         path.write_bytes(spoilt)
         with pytest.raises(CheckpointError, match=f"{kind} is cut off, altered or missing"):
-            list(files.lessons(mark)) if kind == "lessons" else files.memory(mark)
+            list(files.log_entries(mark)) if kind == "lessons" else files.snapshot(mark)
     path.unlink()
     with pytest.raises(CheckpointError, match="missing"):
-        list(files.lessons(mark)) if kind == "lessons" else files.memory(mark)
+        list(files.log_entries(mark)) if kind == "lessons" else files.snapshot(mark)
 
 
 def test_a_host_without_the_folder_says_what_it_needs(tmp_path: Path) -> None:

@@ -81,9 +81,9 @@ class Restless(GossipAgent):
 class Nervous(GossipAgent):
     """Moves when it is asked what it remembers."""
 
-    def memory(self) -> State:
+    def snapshot(self) -> State:
         self._basis = -self._basis
-        return super().memory()
+        return super().snapshot()
 
 
 class Secretive(GossipAgent):
@@ -101,7 +101,7 @@ class Secretive(GossipAgent):
 class Careless(GossipAgent):
     """Does not take what it is told."""
 
-    def recall(self, lessons: Iterable[State], memory: State) -> None:
+    def restore(self, log_entries: Iterable[State], snapshot: State) -> None:
         pass
 
 

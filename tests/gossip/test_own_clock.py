@@ -32,7 +32,7 @@ def run(chosen: gv.Plan, engine: Engine | None = None) -> gv.Run:
     return gv.run(chosen, problems, engine=engine)
 
 
-def require_same(one: gv.Run, other: gv.Run) -> None:
+def require_equal_state(one: gv.Run, other: gv.Run) -> None:
     assert [basis.tobytes() for basis in one.bases] == [basis.tobytes() for basis in other.bases]
     for name, column in one.history.columns.items():
         np.testing.assert_array_equal(other.history[name], column, err_msg=name)
@@ -58,12 +58,12 @@ def test_on_the_common_clock_steps_fall_with_the_slot() -> None:
 @pytest.mark.parametrize("preconditioner", ["none", "curvature"])
 def test_steps_that_do_not_fall_need_no_clock(preconditioner: str) -> None:
     method = gv.Gossip(2.0, 40, CLOCKS, preconditioner, gv.StepSize(None))  # type: ignore[arg-type]
-    require_same(run(plan(method)), run(plan(replace(method, clock="own"))))
+    require_equal_state(run(plan(method)), run(plan(replace(method, clock="own"))))
 
 
 def test_where_all_move_at_every_slot_the_clocks_agree() -> None:
     method = replace(OWN, schedule=gv.networks.AllEdges(), clock="common")
-    require_same(run(plan(method)), run(plan(replace(method, clock="own"))))
+    require_equal_state(run(plan(method)), run(plan(replace(method, clock="own"))))
 
 
 def test_an_agent_with_a_clock_of_its_own_keeps_to_what_engines_rely_on() -> None:
@@ -78,7 +78,7 @@ def test_an_agent_with_a_clock_of_its_own_keeps_to_what_engines_rely_on() -> Non
 @pytest.mark.parametrize("schedule", [CLOCKS, EPOCHS], ids=["clocks", "epochs"])
 def test_engines_agree(engine: Engine, schedule: Schedule) -> None:
     chosen = plan(replace(OWN, schedule=schedule))
-    require_same(run(chosen), run(chosen, engine))
+    require_equal_state(run(chosen), run(chosen, engine))
 
 
 def test_a_recorded_run_is_replayed_to_the_same_bits(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_a_recorded_run_is_replayed_to_the_same_bits(tmp_path: Path) -> None:
     first.plan.timetable.save(tmp_path / "meetings.safetensors")
     record = Recorded.of(Timetable.load(tmp_path / "meetings.safetensors"))
     again = plan(replace(OWN, schedule=record))
-    require_same(first, run(again))
+    require_equal_state(first, run(again))
     assert again.timetable.digest() == first.plan.timetable.digest()
     assert again.fingerprint() != first.plan.fingerprint()  # a replay says that it is one
 

@@ -7,7 +7,7 @@ from tests.samples import N_ITEMS, ratings
 import grassvine as gv
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.seeds import stream
-from grassvine.gossip.preconditioner import Metric, curvature, preconditioner
+from grassvine.gossip.preconditioner import Preconditioner, curvature, preconditioner
 from grassvine.problems import Evaluation
 
 
@@ -30,7 +30,7 @@ def test_it_does_what_its_formula_says(rank: int, share: float, stiffness: float
     wanted = by_the_book(evaluation, share, stiffness, xi)
     # One eigendecomposition and two products of a few numbers.
     np.testing.assert_allclose(metric.apply(xi), wanted, atol=1e-12 * float(np.abs(wanted).max()))
-    np.testing.assert_allclose(metric.divide(wanted), xi, atol=1e-9)
+    np.testing.assert_allclose(metric.apply_inverse(wanted), xi, atol=1e-9)
 
 
 def test_the_paper_s_own_is_gram_plus_rho() -> None:
@@ -42,7 +42,7 @@ def test_the_paper_s_own_is_gram_plus_rho() -> None:
 def test_none_is_the_identity() -> None:
     evaluation, xi = evaluated()
     metric = preconditioner(gv.gossip.stochastic(7.0), evaluation, 0.5, 14.0)
-    np.testing.assert_allclose(metric.divide(xi), xi, rtol=1e-14)
+    np.testing.assert_allclose(metric.apply_inverse(xi), xi, rtol=1e-14)
     assert metric.least == 1.0
 
 
@@ -50,13 +50,13 @@ def test_nothing_is_divided_by_zero_where_there_is_no_curvature() -> None:
     nothing = np.zeros((N_ITEMS, 3))
     empty = Evaluation(0.0, nothing, np.zeros((3, 3)), np.zeros((3, 3)), np.ones(N_ITEMS))
     metric = curvature(empty, 1.0, 0.0)
-    assert not metric.divide(nothing).any()
-    assert metric.minimiser(nothing, nothing) == 0.0
+    assert not metric.apply_inverse(nothing).any()
+    assert metric.minimising_step(nothing, nothing) == 0.0
 
 
 def test_the_minimiser_is_where_the_slope_vanishes() -> None:
     evaluation, xi = evaluated()
-    metric: Metric = curvature(evaluation, 1.0, 3.0)
+    metric: Preconditioner = curvature(evaluation, 1.0, 3.0)
     slope = np.ones_like(xi)
-    t = metric.minimiser(slope, xi)
+    t = metric.minimising_step(slope, xi)
     assert np.sum(slope * xi) + t * np.sum(xi * metric.apply(xi)) == pytest.approx(0.0, abs=1e-10)

@@ -5,18 +5,18 @@ import pytest
 import grassvine as gv
 from grassvine.estimators.options import kept_apart
 from grassvine.foundations.errors import PlanError
-from grassvine.jobs.engine_options import EngineChoice
-from grassvine.jobs.pca import PCARequest
+from grassvine.jobs.engine_options import EngineOptions
+from grassvine.jobs.pca import PCAJob
 
 
 def test_an_engine_is_made_by_its_name() -> None:
-    assert isinstance(EngineChoice().make_engine(), gv.LocalEngine)
-    assert isinstance(EngineChoice(engine="threads").make_engine(), gv.ThreadsEngine)
-    assert EngineChoice(engine="ray").make_engine() == gv.RayEngine()
+    assert isinstance(EngineOptions().make_engine(), gv.LocalEngine)
+    assert isinstance(EngineOptions(engine="threads").make_engine(), gv.ThreadsEngine)
+    assert EngineOptions(engine="ray").make_engine() == gv.RayEngine()
 
 
 def test_ray_is_told_what_was_said() -> None:
-    choice = EngineChoice(
+    choice = EngineOptions(
         engine="ray", address="head:6379", agents_per_actor=4, checkpoints="kept", resume=True
     )
     wanted = gv.RayEngine("head:6379", agents_per_actor=4, checkpoint_dir="kept", resume=True)
@@ -41,7 +41,7 @@ def test_ray_is_told_what_was_said() -> None:
 def test_what_cannot_be_is_refused(given: dict[str, object], sentence: str) -> None:
     # A request refuses as it is made: nothing has been read.
     with pytest.raises(PlanError, match=sentence):
-        PCARequest("no such file", **given)  # type: ignore[arg-type]
+        PCAJob("no such file", **given)  # type: ignore[arg-type]
 
 
 def test_only_runs_that_keep_checkpoints_need_folders_apart(tmp_path: Path) -> None:

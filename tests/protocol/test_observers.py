@@ -35,9 +35,9 @@ def test_it_ends_a_run_early_with_its_reason() -> None:
     ]
     result = gv.run(plan, problems, observers=[gv.EarlyStop(3, cost_change=1e-6, patience=10)])
     assert result.n_slots < 2000
-    assert "cost changed" in result.stopped_because
+    assert "cost changed" in result.stop_reason
     full = gv.run(plan, problems)
-    assert full.stopped_because == "the timetable was over" and full.n_slots == 2000
+    assert full.stop_reason == "the timetable was over" and full.n_slots == 2000
     # What was left out would have changed the costs by little more than the tolerance a step.
     gap = abs(full.history.final()["cost"] / result.history.final()["cost"] - 1.0)
     assert gap.max() < 1e-3

@@ -118,9 +118,9 @@ class Company:
         method, problems = case
         tasks = problems(network.n_agents)
         self.plan = gv.Plan(tasks[0].n_items, RANK, network, method, seed=3)
-        self.makers = [partial(self.plan.agent, i, task) for i, task in enumerate(tasks)]
-        self.agents: list[Agent] = [make() for make in self.makers]
-        self.lessons: list[list[bytes]] = [[] for _ in tasks]
+        self.factories = [partial(self.plan.agent, i, task) for i, task in enumerate(tasks)]
+        self.agents: list[Agent] = [make() for make in self.factories]
+        self.log_entries: list[list[bytes]] = [[] for _ in tasks]
         self.finished: set[int] = set()
         self.heard: list[Any] = []
         self.slot = 0
@@ -133,7 +133,7 @@ class Company:
             agent = self.agents[receiver]
             report = agent.meet(self.slot, [mail[sender] for sender in senders])
             self.heard.append(repr(report))  # of floats it is exact, and NaN is like NaN
-            self.lessons[receiver].append(saved(agent.lesson()))
+            self.log_entries[receiver].append(saved(agent.log_entry()))
             if report.finished:
                 self.finished.add(receiver)
         self.slot += 1
@@ -148,8 +148,10 @@ class Company:
 
     def twin(self, number: int) -> Agent:
         """Bring an agent back."""
-        agent = self.makers[number]()
-        agent.recall(map(load, self.lessons[number]), load(saved(self.agents[number].memory())))
+        agent = self.factories[number]()
+        agent.restore(
+            map(load, self.log_entries[number]), load(saved(self.agents[number].snapshot()))
+        )
         return agent
 
     def stand(self, number: int) -> tuple[Any, ...]:
@@ -157,7 +159,7 @@ class Company:
         agent = self.agents[number]
         return (
             {name: array.tobytes() for name, array in agent.state().items()},
-            {name: array.tobytes() for name, array in agent.memory().items()},
+            {name: array.tobytes() for name, array in agent.snapshot().items()},
             repr(agent.conclude(10_000)),
         )
 
@@ -244,10 +246,10 @@ def test_sums_are_recalled_without_a_pass_over_the_data(
     company = Company(case, gv.networks.star(3))
     taken = []
     for _ in company.go_on():
-        twin = company.makers[1]()
-        memory = company.agents[1].memory()
+        twin = company.factories[1]()
+        snapshot = company.agents[1].snapshot()
         passes.clear()
-        twin.recall(map(load, company.lessons[1]), memory)
+        twin.restore(map(load, company.log_entries[1]), snapshot)
         taken.append(len(passes))
     assert len(taken) > 10
     # The part of the sum under way: the cost, and the error at the held-out entries.
@@ -263,12 +265,12 @@ def test_lessons_are_taken_one_at_a_time() -> None:
         held: list[weakref.ref[Any]] = []
 
         def told(company: Company = company, held: list[Any] = held) -> Iterator[State]:
-            for lesson in map(load, company.lessons[0]):
+            for log_entry in map(load, company.log_entries[0]):
                 assert sum(reference() is not None for reference in held) <= 1
-                held[:] = [weakref.ref(array) for array in list(lesson.values())[:1]]
-                yield lesson
+                held[:] = [weakref.ref(array) for array in list(log_entry.values())[:1]]
+                yield log_entry
 
-        company.makers[0]().recall(told(), company.agents[0].memory())
+        company.factories[0]().restore(told(), company.agents[0].snapshot())
 
 
 # What is refused
@@ -277,60 +279,60 @@ Lessons = list[dict[str, Any]]
 Memory = dict[str, Any]
 
 
-def drop_a_name(lessons: Lessons, memory: Memory) -> None:
-    del memory[min(memory)]
+def drop_a_name(log_entries: Lessons, snapshot: Memory) -> None:
+    del snapshot[min(snapshot)]
 
 
-def add_a_name(lessons: Lessons, memory: Memory) -> None:
-    memory["other"] = np.zeros(1)
+def add_a_name(log_entries: Lessons, snapshot: Memory) -> None:
+    snapshot["other"] = np.zeros(1)
 
 
-def reshape(lessons: Lessons, memory: Memory) -> None:
-    memory.update({name: np.append(array, 1.0) for name, array in memory.items()})
+def reshape(log_entries: Lessons, snapshot: Memory) -> None:
+    snapshot.update({name: np.append(array, 1.0) for name, array in snapshot.items()})
 
 
-def forget_a_number(lessons: Lessons, memory: Memory) -> None:
-    name = max(memory, key=lambda name: memory[name].size)
-    memory[name] = memory[name].astype(np.float64)
-    memory[name].ravel()[-1] = np.nan
+def forget_a_number(log_entries: Lessons, snapshot: Memory) -> None:
+    name = max(snapshot, key=lambda name: snapshot[name].size)
+    snapshot[name] = snapshot[name].astype(np.float64)
+    snapshot[name].ravel()[-1] = np.nan
 
 
-def count_otherwise(lessons: Lessons, memory: Memory) -> None:
-    memory["updates"] = -memory["updates"] - 1
+def count_otherwise(log_entries: Lessons, snapshot: Memory) -> None:
+    snapshot["updates"] = -snapshot["updates"] - 1
 
 
-def lose_a_lesson(lessons: Lessons, memory: Memory) -> None:
-    del lessons[len(lessons) // 2]
+def lose_a_lesson(log_entries: Lessons, snapshot: Memory) -> None:
+    del log_entries[len(log_entries) // 2]
 
 
-def lose_the_last_lesson(lessons: Lessons, memory: Memory) -> None:
-    del lessons[-1]
+def lose_the_last_lesson(log_entries: Lessons, snapshot: Memory) -> None:
+    del log_entries[-1]
 
 
-def repeat_a_lesson(lessons: Lessons, memory: Memory) -> None:
-    lessons.append(lessons[-1])
+def repeat_a_lesson(log_entries: Lessons, snapshot: Memory) -> None:
+    log_entries.append(log_entries[-1])
 
 
-def exchange_lessons(lessons: Lessons, memory: Memory) -> None:
-    lessons[-1], lessons[-2] = lessons[-2], lessons[-1]
+def exchange_lessons(log_entries: Lessons, snapshot: Memory) -> None:
+    log_entries[-1], log_entries[-2] = log_entries[-2], log_entries[-1]
 
 
-def alter_a_lesson(lessons: Lessons, memory: Memory) -> None:
-    longest = max(lessons[-1].values(), key=np.size)
+def alter_a_lesson(log_entries: Lessons, snapshot: Memory) -> None:
+    longest = max(log_entries[-1].values(), key=np.size)
     longest.ravel()[0] *= 1.0 + 1e-9
 
 
-def spoil_a_lesson(lessons: Lessons, memory: Memory) -> None:
-    longest = max(lessons[-1].values(), key=np.size)
+def spoil_a_lesson(log_entries: Lessons, snapshot: Memory) -> None:
+    longest = max(log_entries[-1].values(), key=np.size)
     longest.ravel()[0] = np.nan
 
 
-def reshape_a_lesson(lessons: Lessons, memory: Memory) -> None:
-    lessons[0] = {name: array[..., None] for name, array in lessons[0].items()}
+def reshape_a_lesson(log_entries: Lessons, snapshot: Memory) -> None:
+    log_entries[0] = {name: array[..., None] for name, array in log_entries[0].items()}
 
 
-def rename_in_a_lesson(lessons: Lessons, memory: Memory) -> None:
-    lessons[0]["other"] = lessons[0].pop(min(lessons[0]))
+def rename_in_a_lesson(log_entries: Lessons, snapshot: Memory) -> None:
+    log_entries[0]["other"] = log_entries[0].pop(min(log_entries[0]))
 
 
 IN_MEMORY = (drop_a_name, add_a_name, reshape, forget_a_number, count_otherwise)
@@ -359,27 +361,29 @@ def test_what_cannot_have_been_is_refused(name: str, spoil: Callable[..., None])
     for _ in company.go_on():
         if company.slot == 18:
             break
-    memory: Memory = dict(load(saved(company.agents[1].memory())))
-    lessons: Lessons = [dict(lesson) for lesson in map(load, company.lessons[1]) if lesson]
-    company.makers[1]().recall(lessons, memory)  # as they are, they are right
-    spoil(lessons, memory)
+    snapshot: Memory = dict(load(saved(company.agents[1].snapshot())))
+    log_entries: Lessons = [
+        dict(log_entry) for log_entry in map(load, company.log_entries[1]) if log_entry
+    ]
+    company.factories[1]().restore(log_entries, snapshot)  # as they are, they are right
+    spoil(log_entries, snapshot)
     with pytest.raises(MessageError, match=r"agent 1.*; (give|leave)"):
-        company.makers[1]().recall(lessons, memory)
+        company.factories[1]().restore(log_entries, snapshot)
 
 
 def test_lessons_for_an_agent_that_has_none_are_refused() -> None:
     for name in ("stochastic", "D-LMaFit"):
         company = Company(OTHERS[name], gv.networks.path(3))
-        lessons: Sequence[State] = [{}, {"0": np.zeros(2)}]
+        log_entries: Sequence[State] = [{}, {"0": np.zeros(2)}]
         with pytest.raises(MessageError, match="its memory tells all that it learned; give"):
-            company.makers[1]().recall(lessons, company.agents[1].memory())
+            company.factories[1]().restore(log_entries, company.agents[1].snapshot())
 
 
 def test_a_basis_that_is_none_is_refused() -> None:
     company = Company(OTHERS["stochastic"], gv.networks.path(3))
-    memory = {**company.agents[1].memory(), "basis": np.ones((20, RANK))}
+    snapshot = {**company.agents[1].snapshot(), "basis": np.ones((20, RANK))}
     with pytest.raises(MessageError, match="'basis' in the memory of agent 1 are not orthonormal"):
-        company.makers[1]().recall([], memory)
+        company.factories[1]().restore([], snapshot)
 
 
 def test_who_has_to_pass_a_sum_on_does_so_before_it_computes() -> None:
@@ -388,14 +392,14 @@ def test_who_has_to_pass_a_sum_on_does_so_before_it_computes() -> None:
     for slot, _ in enumerate(company.go_on()):
         deliveries = company.plan.timetable.deliveries(slot + 1)
         senders = {sender for sender, _ in deliveries if slot % 4 in (1, 2)}  # down, next
-        ready = [agent for agent in company.agents if agent.preparation(slot + 1)]
+        ready = [agent for agent in company.agents if agent.precompute(slot + 1)]
         assert not senders & {agent.id for agent in ready}
         for agent in ready:
             before = repr(agent.state())
-            action = agent.preparation(slot + 1)
+            action = agent.precompute(slot + 1)
             assert action is not None
             action()
             assert repr(agent.state()) == before
-            assert agent.preparation(slot + 1) is None
+            assert agent.precompute(slot + 1) is None
             n_prepared += 1
     assert n_prepared > 20

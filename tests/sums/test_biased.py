@@ -17,9 +17,9 @@ from grassvine.foundations.seeds import stream
 from grassvine.problems.biased_ratings import OffsetRatings
 from grassvine.protocol.observers import AllFinished
 from grassvine.sums.biased import Offsets
-from grassvine.sums.biased_fit import Effort, OffsetStanding, fit_offsets
+from grassvine.sums.biased_fit import BiasedIterate, StoppingCriteria, fit_offsets
 from grassvine.sums.biased_selection import choose_offsets, most_sums
-from grassvine.sums.program import Program, alone, flat, shaped
+from grassvine.sums.program import Program, flat, run_pooled, shaped
 
 RANK = 3
 NETWORKS = {
@@ -51,13 +51,13 @@ def learned(plan: gv.Plan, ratings: gv.Ratings, engine: Any = None) -> tuple[Any
     parts = gv.datasets.split_users(ratings, plan.network.n_agents)
     makers = [partial(plan.agent, i, gv.CompletionProblem(part)) for i, part in enumerate(parts)]
     outcome = (engine or LocalEngine()).run(makers, plan.timetable, AllFinished(len(makers)))
-    return outcome.states, outcome.stopped_because
+    return outcome.states, outcome.stop_reason
 
 
-def pooled(program: Program) -> tuple[OffsetStanding, str]:
-    ending = alone(program)
-    assert isinstance(ending.standing, OffsetStanding)
-    return ending.standing, ending.reason
+def pooled(program: Program) -> tuple[BiasedIterate, str]:
+    ending = run_pooled(program)
+    assert isinstance(ending.iterate, BiasedIterate)
+    return ending.iterate, ending.reason
 
 
 def costs_of(program: Program) -> list[float]:
@@ -65,12 +65,12 @@ def costs_of(program: Program) -> list[float]:
     while True:
         try:
             part = program.send(shaped(*flat(part.compute())))
-            costs.append(part.standing.cost)
+            costs.append(part.iterate.cost)
         except StopIteration as end:
-            return [*costs, end.value.standing.cost]
+            return [*costs, end.value.iterate.cost]
 
 
-def test_error(model: OffsetStanding, train: gv.Ratings, test: gv.Ratings) -> float:
+def test_error(model: BiasedIterate, train: gv.Ratings, test: gv.Ratings) -> float:
     problem = OffsetRatings(train, model.mu, model.mu_b)
     point = model.factors, model.offsets, model.centre
     guess = problem.predict(*point, test.users_of_values(), test.items)
@@ -106,9 +106,9 @@ def test_many_agents_find_what_one_would(network: gv.networks.Network, mu: Any) 
 def test_the_end_is_a_minimum() -> None:
     """At a tight tolerance the gradient of the whole cost vanishes, from any start alike."""
     ratings = table()
-    effort = Effort(400, 1e-14)
+    criteria = StoppingCriteria(400, 1e-14)
     problem = OffsetRatings(ratings, 3.0, 2.0)
-    ends = [pooled(fit_offsets(problem, start(seed), effort))[0] for seed in (0, 1)]
+    ends = [pooled(fit_offsets(problem, start(seed), criteria))[0] for seed in (0, 1)]
     for model in ends:
         there = problem.evaluate(model.factors, model.offsets, model.centre)
         by_factors, by_offsets = 3.0 * model.factors, 2.0 * model.offsets
@@ -126,7 +126,7 @@ def test_the_end_is_a_minimum() -> None:
 
 @pytest.mark.parametrize("mu", [0.5, 5.0, 50.0])
 def test_costs_never_rise(mu: float) -> None:
-    program = fit_offsets(OffsetRatings(table(), mu, 3.0), start(), Effort(60, 1e-9))
+    program = fit_offsets(OffsetRatings(table(), mu, 3.0), start(), StoppingCriteria(60, 1e-9))
     costs = np.array(costs_of(program))
     costs = costs[np.isfinite(costs)]
     assert len(costs) > 10 and (np.diff(costs) <= 0.0).all()
@@ -150,7 +150,7 @@ def test_run_takes_the_method_and_tells_the_cost_of_each_agent() -> None:
     last = run.history["cost"][-4:]  # without the penalties of the items
     penalties = np.sum(model.factors**2) + 1.5 * np.sum(model.offsets**2)
     np.testing.assert_allclose(last.sum() + penalties, model.cost, rtol=1e-9)
-    assert "settled" in run.stopped_because and run.neighbour_distance < 1e-7
+    assert "settled" in run.stop_reason and run.neighbour_distance < 1e-7
 
 
 def test_auto_is_about_as_good_as_the_best_of_many_on_test() -> None:
@@ -207,9 +207,9 @@ def test_what_is_held_out_does_not_depend_on_who_holds_the_users() -> None:
 
 
 def test_there_is_time_for_all_sums() -> None:
-    effort = Effort(max_passes=4, tolerance=0.0)
-    n_sums = len(costs_of(choose_offsets(table(), start(), ranks=(1, 2, 3), effort=effort)))
-    assert n_sums <= most_sums(effort, 3)
+    criteria = StoppingCriteria(max_passes=4, tolerance=0.0)
+    n_sums = len(costs_of(choose_offsets(table(), start(), ranks=(1, 2, 3), criteria=criteria)))
+    assert n_sums <= most_sums(criteria, 3)
     _, reason = learned(plan(Offsets(max_passes=4, tolerance=0.0), gv.networks.path(3)), table())
     assert "4 passes are over" in reason
 

@@ -3,7 +3,7 @@ import pytest
 
 import grassvine as gv
 from grassvine.sums import continuation
-from grassvine.sums.program import Ending, alone
+from grassvine.sums.program import ProgramOutcome, run_pooled
 
 GRASSMANN = gv.geometry.Grassmann()
 
@@ -16,13 +16,13 @@ def sparse_table(seed: int) -> tuple[gv.Ratings, np.ndarray]:
     return data.ratings, data.subspace
 
 
-def complete(ratings: gv.Ratings, rank: int = 3, unobserved: float = 0.0) -> Ending:
+def complete(ratings: gv.Ratings, rank: int = 3, unobserved: float = 0.0) -> ProgramOutcome:
     problem = gv.CompletionProblem(ratings, unobserved=unobserved)
     start = gv.Plan(ratings.n_items, rank, gv.networks.path(2)).start(0)
-    return alone(gv.Exact().program(problem, start, seed=0))
+    return run_pooled(gv.Exact().program(problem, start, seed=0))
 
 
-def certified(ending: Ending) -> bool:
+def certified(ending: ProgramOutcome) -> bool:
     return ending.reason.startswith("the table is recovered")
 
 
@@ -32,7 +32,7 @@ def test_stuck_descents_begin_anew_and_the_certificate_tells_the_truth(
     tables = [sparse_table(seed) for seed in range(8)]
     endings = [complete(ratings) for ratings, _ in tables]
     for ending, (_, subspace) in zip(endings, tables, strict=True):
-        distance = GRASSMANN.distance(ending.standing.basis, subspace)
+        distance = GRASSMANN.distance(ending.iterate.basis, subspace)
         # A residual of 1e-9 and a few hundred for the condition of so few entries.
         assert certified(ending) == (distance < 1e-6)
     monkeypatch.setattr(continuation, "MOST_ATTEMPTS", 1)
@@ -46,7 +46,7 @@ def test_the_restarts_are_the_same_at_any_number_of_agents() -> None:
     ratings, subspace = sparse_table(5)  # stuck at the first attempt
     parts = [gv.CompletionProblem(part) for part in gv.datasets.split_users(ratings, 4)]
     result = gv.run(gv.Plan(200, 3, gv.networks.ring(4), gv.Exact()), parts)
-    assert result.stopped_because.startswith("the table is recovered")
+    assert result.stop_reason.startswith("the table is recovered")
     assert GRASSMANN.distance(result.bases[0], subspace) < 1e-6
 
 
@@ -72,4 +72,4 @@ def test_users_with_no_more_entries_than_the_rank_are_set_aside() -> None:
         np.concatenate([data.ratings.values, 100.0 * rng.standard_normal(90)]),
     )
     # They fit any basis; what they say must not move the others' answer.
-    assert GRASSMANN.distance(complete(ratings).standing.basis, data.subspace) < 1e-8
+    assert GRASSMANN.distance(complete(ratings).iterate.basis, data.subspace) < 1e-8

@@ -11,9 +11,22 @@ from grassvine.foundations.errors import MessageError, PlanError
 from grassvine.networks.tree import spanning_tree
 from grassvine.protocol import Message, StepReport
 from grassvine.sums.agent import SumAgent
-from grassvine.sums.conjugate_gradient import Descending, Descent, Rules, descend_together
-from grassvine.sums.preconditioners import ItemShares, Plain
-from grassvine.sums.program import Ending, Program, Standing, add_up, alone, flat, shaped
+from grassvine.sums.conjugate_gradient import (
+    Descent,
+    DescentResult,
+    StoppingRule,
+    conjugate_gradient,
+)
+from grassvine.sums.preconditioners import IdentityPreconditioner, ItemScaling
+from grassvine.sums.program import (
+    Iterate,
+    Program,
+    ProgramOutcome,
+    all_reduce,
+    flat,
+    run_pooled,
+    shaped,
+)
 
 GRASSMANN = gv.geometry.Grassmann()
 NETWORKS = (
@@ -33,10 +46,10 @@ def counting(number: int, n_sums: int) -> Program:
     """A program that adds up its agent's number, and keeps what it hears."""
     heard = []
     for step in range(n_sums):
-        totals = yield from add_up(Standing(np.eye(3)), partial(own_part, number, step))
-        heard.append((float(totals[0]), totals[1].tolist()))
+        statistics = yield from all_reduce(Iterate(np.eye(3)), partial(own_part, number, step))
+        heard.append((float(statistics[0]), statistics[1].tolist()))
     assert heard == [(15.0, [6.0 * k for k in range(step + 1)]) for step in range(n_sums)]
-    return Ending(Standing(np.eye(3), cost=float(len(heard))), "all was added up")
+    return ProgramOutcome(Iterate(np.eye(3), cost=float(len(heard))), "all was added up")
 
 
 @pytest.mark.parametrize("network", NETWORKS, ids=lambda n: f"{len(n.edges)} links")
@@ -63,7 +76,7 @@ def test_a_run_ends_when_all_agents_are_done() -> None:
     problems = [gv.CompletionProblem(part) for part in gv.datasets.split_users(ratings(), 4)]
     plan = gv.Plan(N_ITEMS, 3, gv.networks.path(4), gv.Exact(tolerance=1e-3, by_rank=False))
     result = gv.run(plan, problems)
-    assert result.stopped_because == "the gradient fell to 0.001 of its first length"
+    assert result.stop_reason == "the gradient fell to 0.001 of its first length"
     assert result.n_slots < plan.timetable.n_slots
 
 
@@ -110,11 +123,11 @@ def test_the_answer_is_the_pooled_one_at_any_number_of_agents(n_agents: int) -> 
     parts = gv.datasets.split_users(data, n_agents)
     result = gv.run(plan, [gv.CompletionProblem(part, unobserved=0.1) for part in parts])
     pooled = gv.CompletionProblem(data, unobserved=0.1)
-    ending = alone(method.program(pooled, plan.start(0), plan.seed))
+    ending = run_pooled(method.program(pooled, plan.start(0), plan.seed))
     cost = pooled.evaluate(result.bases[0]).cost
     # Sums in another order differ by rounding; near the minimum the cost sees its square.
-    assert cost == pytest.approx(ending.standing.cost, rel=1e-12)
-    assert GRASSMANN.distance(result.bases[0], ending.standing.basis) < 1e-6
+    assert cost == pytest.approx(ending.iterate.cost, rel=1e-12)
+    assert GRASSMANN.distance(result.bases[0], ending.iterate.basis) < 1e-6
 
 
 def test_it_is_what_a_plan_does_unless_told_otherwise() -> None:
@@ -144,7 +157,7 @@ def test_a_run_that_ends_early_leaves_a_basis_of_the_full_rank(
 ) -> None:
     problems = [gv.CompletionProblem(part) for part in gv.datasets.split_users(table, 3)]
     result = gv.run(gv.Plan(60, 3, gv.networks.path(3), gv.Exact(max_sums=max_sums)), problems)
-    assert result.stopped_because == "the timetable was over"
+    assert result.stop_reason == "the timetable was over"
     assert {basis.shape for basis in result.bases} == {(60, 3)}
     assert np.isfinite(result.history.final()["cost"]).all()
 
@@ -161,7 +174,7 @@ def test_tasks_are_solved_too_whatever_the_units_of_their_features(span: float, 
     given = in_units(np.logspace(0.0, -span, N_ITEMS))
     parts = [gv.MultitaskProblem(part, ridge=0.1) for part in gv.datasets.split_tasks(given, 4)]
     result = gv.run(gv.Plan(N_ITEMS, 2, gv.networks.ring(4), gv.Exact(), seed=seed), parts)
-    assert result.stopped_because == "the gradient fell to 1e-08 of its first length"
+    assert result.stop_reason == "the gradient fell to 1e-08 of its first length"
     pooled = gv.MultitaskProblem(given, ridge=0.1)
     # From there: tasks have several minima.
     polished = rtrmc(pooled, result.bases[0], gradient_tolerance=0.0)
@@ -170,24 +183,26 @@ def test_tasks_are_solved_too_whatever_the_units_of_their_features(span: float, 
     assert pooled.evaluate(result.bases[0]).cost == pytest.approx(polished.cost, rel=1e-12)
 
 
-def finish(descending: Descending, costs: list[float] | None = None) -> Descent:
+def finish(descending: Descent, costs: list[float] | None = None) -> DescentResult:
     """Run a descent for one owner of all data, noting the costs on the way."""
     part = next(descending)
     while True:
         try:
             part = descending.send(shaped(*flat(part.compute())))
         except StopIteration as end:
-            descent: Descent = end.value
+            descent: DescentResult = end.value
             return descent
         if costs is not None:
-            costs.append(part.standing.cost)
+            costs.append(part.iterate.cost)
 
 
 def test_costs_never_rise() -> None:
     problem = gv.CompletionProblem(ratings(), unobserved=0.1)
     start = gv.Plan(N_ITEMS, 3, gv.networks.path(2)).start(0)
     costs: list[float] = []
-    descent = finish(descend_together(problem, start, Plain(), Rules(1e-6, 200)), costs)
+    descent = finish(
+        conjugate_gradient(problem, start, IdentityPreconditioner(), StoppingRule(1e-6, 200)), costs
+    )
     assert descent.reason == "the gradient fell to 1e-06 of its first length"
     known = np.array(costs)[np.isfinite(costs)]
     # Where a step promises less than 1e-10 of the cost, rounding of that size is let pass.
@@ -200,10 +215,10 @@ def test_dividing_by_item_shares_takes_fewer_sums_than_dividing_by_nothing(
     problem = gv.CompletionProblem(table)
     start = gv.Plan(60, 3, gv.networks.path(2)).start(0)
     counts = np.maximum(np.bincount(table.items, minlength=60), 1) / table.n_users
-    rules = Rules(1e-6, 500)
+    stopping = StoppingRule(1e-6, 500)
     by_shares, by_nothing = (
-        finish(descend_together(problem, start, divider, rules)).iterations
-        for divider in (ItemShares(counts), Plain())
+        finish(conjugate_gradient(problem, start, preconditioner, stopping)).iterations
+        for preconditioner in (ItemScaling(counts), IdentityPreconditioner())
     )
     assert by_shares < by_nothing
 
@@ -230,4 +245,4 @@ def test_a_basis_of_all_directions_ends_at_once() -> None:
     problem = gv.MultitaskProblem(tasks(), ridge=0.5)
     plan = gv.Plan(N_ITEMS, N_ITEMS, gv.networks.path(1), gv.Exact())
     result = gv.run(plan, [problem])
-    assert result.stopped_because == "the gradient is zero but for rounding"
+    assert result.stop_reason == "the gradient is zero but for rounding"

@@ -19,8 +19,8 @@ from grassvine.foundations.seeds import stream
 from grassvine.protocol.observers import AllFinished
 from grassvine.sums import Validated, validation
 from grassvine.sums.conjugate_gradient import Point
-from grassvine.sums.program import Ending, alone, flat, shaped
-from grassvine.sums.validation import HeldOut, ValidatedStanding
+from grassvine.sums.program import ProgramOutcome, flat, run_pooled, shaped
+from grassvine.sums.validation import HeldOut, ValidatedIterate
 
 ITEMS, MOST_RANK, LEVEL = 40, 4, 3.5
 GRASSMANN = gv.geometry.Grassmann()
@@ -48,17 +48,17 @@ def learned(plan: gv.Plan, ratings: gv.Ratings, engine: Any = None) -> tuple[Any
     parts = gv.datasets.split_users(ratings, plan.network.n_agents)
     makers = [partial(plan.agent, i, gv.CompletionProblem(part)) for i, part in enumerate(parts)]
     outcome = (engine or LocalEngine()).run(makers, plan.timetable, AllFinished(len(makers)))
-    return outcome.states, outcome.stopped_because
+    return outcome.states, outcome.stop_reason
 
 
-def pooled(method: Validated, ratings: gv.Ratings, rank: int = MOST_RANK) -> Ending:
+def pooled(method: Validated, ratings: gv.Ratings, rank: int = MOST_RANK) -> ProgramOutcome:
     start = plan(method, gv.networks.path(2), rank).start(0)
-    return alone(method.program(gv.CompletionProblem(ratings), start, seed=2))
+    return run_pooled(method.program(gv.CompletionProblem(ratings), start, seed=2))
 
 
-def model_of(ending: Ending) -> ValidatedStanding:
-    assert isinstance(ending.standing, ValidatedStanding)
-    return ending.standing
+def model_of(ending: ProgramOutcome) -> ValidatedIterate:
+    assert isinstance(ending.iterate, ValidatedIterate)
+    return ending.iterate
 
 
 def guess(basis: Array, centre: float, unobserved: float, ratings: gv.Ratings) -> Array:
@@ -66,7 +66,7 @@ def guess(basis: Array, centre: float, unobserved: float, ratings: gv.Ratings) -
     return centre + problem.weights(basis) @ basis.T
 
 
-def from_truth(model: ValidatedStanding, ratings: gv.Ratings, whole: Array) -> float:
+def from_truth(model: ValidatedIterate, ratings: gv.Ratings, whole: Array) -> float:
     found = guess(model.basis, model.centre, model.unobserved, ratings)
     return float(np.sqrt(np.mean((found - whole) ** 2)))
 
@@ -110,13 +110,13 @@ def test_all_descents_stop_at_the_same_iteration_at_any_number_of_agents(
     monkeypatch.setattr(validation, "HeldOut", Noted)
     ratings, method = noisy(truth()), Validated(any_rank=True)
     pooled(method, ratings)
-    alone_saw = [watch.seen for watch in watches]
+    alone_saw = [monitor.seen for monitor in watches]
     watches.clear()
     learned(plan(method, gv.networks.path(n_agents)), ratings)
     assert len(watches) == n_agents * len(alone_saw)
     # Agents start their descents one after the other: each has a watch of its own.
-    for place, watch in enumerate(watches):
-        np.testing.assert_allclose(watch.seen, alone_saw[place // n_agents], rtol=1e-8)
+    for place, monitor in enumerate(watches):
+        np.testing.assert_allclose(monitor.seen, alone_saw[place // n_agents], rtol=1e-8)
 
 
 def test_an_early_stop_is_nearer_the_truth_than_the_full_descent() -> None:
@@ -125,9 +125,9 @@ def test_an_early_stop_is_nearer_the_truth_than_the_full_descent() -> None:
     stopped = model_of(pooled(Validated(unobserved=0.01), ratings))
     centred = gv.CompletionProblem(ratings.shifted(-stopped.centre), unobserved=0.01)
     start = plan(Validated(), gv.networks.path(2)).start(0)
-    full = alone(gv.Exact().program(centred, start, seed=2)).standing.basis
+    full = run_pooled(gv.Exact().program(centred, start, seed=2)).iterate.basis
     centre = stopped.centre
-    to_the_end = ValidatedStanding(full, centre=centre, unobserved=0.01)
+    to_the_end = ValidatedIterate(full, centre=centre, unobserved=0.01)
     assert from_truth(stopped, ratings, whole) < 0.97 * from_truth(to_the_end, ratings, whole)
 
 
@@ -193,9 +193,9 @@ def test_held_out_values_reach_a_descent_by_nothing_but_its_end(
 
     def passed(name: str, given: gv.Ratings) -> None:
         class Noted(HeldOut):
-            def judge(self, point: Point) -> str:
-                seen.setdefault(name, []).append((point.cost, point.watched))
-                return super().judge(point)
+            def check(self, point: Point) -> str:
+                seen.setdefault(name, []).append((point.cost, point.monitored))
+                return super().check(point)
 
         monkeypatch.setattr(validation, "HeldOut", Noted)
         pooled(Validated(unobserved=0.02, patience=10_000, max_iterations=8), given, rank=1)
@@ -222,8 +222,8 @@ def test_sums_grow_by_one_number() -> None:
             part = program.send(shaped(*own))
         except StopIteration:
             break
-    totals, one = ITEMS + 3, 1
-    assert set(sizes) == {totals, one, 2, ITEMS, ITEMS + 1 + 3, ITEMS + 1 + 2}
+    statistics, one = ITEMS + 3, 1
+    assert set(sizes) == {statistics, one, 2, ITEMS, ITEMS + 1 + 3, ITEMS + 1 + 2}
 
 
 def test_the_same_plan_has_the_same_bits_on_every_engine() -> None:
@@ -242,7 +242,7 @@ def test_a_run_tells_what_was_chosen_and_the_cost_of_each_agent() -> None:
     result = gv.run(plan(Validated(any_rank=True), gv.networks.ring(4)), problems)
     model = model_of(pooled(Validated(any_rank=True), ratings))
     rank = model.basis.shape[1]
-    assert f"at rank {rank} and λ = {model.unobserved:.4g}" in result.stopped_because
+    assert f"at rank {rank} and λ = {model.unobserved:.4g}" in result.stop_reason
     np.testing.assert_allclose(result.history["cost"][-4:].sum(), model.cost, rtol=1e-9)
     assert result.mean.shape == (ITEMS, rank)
 
@@ -253,7 +253,7 @@ def test_a_run_that_ends_early_leaves_a_basis_of_the_full_rank(max_sums: int) ->
         gv.CompletionProblem(part) for part in gv.datasets.split_users(noisy(truth(100)), 3)
     ]
     result = gv.run(plan(Validated(max_sums=max_sums), gv.networks.path(3)), problems)
-    assert result.stopped_because == "the timetable was over"
+    assert result.stop_reason == "the timetable was over"
     assert {basis.shape for basis in result.bases} == {(ITEMS, MOST_RANK)}
     assert np.isfinite(result.history.final()["cost"]).all()
 
@@ -279,13 +279,13 @@ def test_movielens_is_predicted_about_as_well_as_by_the_best_of_many_settings() 
 
     start = gv.Plan(train.n_items, 10, gv.networks.path(2)).start(0)
     problem = gv.CompletionProblem(train)
-    model = model_of(alone(Validated(any_rank=True).program(problem, start, seed=0)))
+    model = model_of(run_pooled(Validated(any_rank=True).program(problem, start, seed=0)))
     others = []
     for rank in (3, 5):
         for value in (0.006, 0.02):
             exact = gv.Exact(tolerance=1e-3)
             fixed = gv.CompletionProblem(train, unobserved=value)
-            basis = alone(exact.program(fixed, start[:, :rank], seed=0)).standing.basis
+            basis = run_pooled(exact.program(fixed, start[:, :rank], seed=0)).iterate.basis
             others.append(rmse(basis, value, 0.0))
     assert rmse(model.basis, model.unobserved, model.centre) < 1.01 * min(others)
 

@@ -6,7 +6,7 @@ from zlib import crc32
 
 import numpy as np
 
-from grassvine.averaging.program import FRAME, Arrays, Ending, Exchange, Inbox, Program
+from grassvine.averaging.program import FRAME, Arrays, Exchange, Inbox, Program, ProgramOutcome
 from grassvine.foundations.arrays import as_numbers
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.foundations.errors import MessageError
@@ -15,7 +15,7 @@ from grassvine.problems.base import Evaluation, LocalProblem
 from grassvine.protocol.agent import State
 from grassvine.protocol.message import Message, Shapes
 from grassvine.protocol.report import StepReport
-from grassvine.protocol.restore import as_counts, recalled, require_same
+from grassvine.protocol.restore import as_counts, checked_arrays, require_equal_state
 
 
 class NeighbourAgent:
@@ -40,7 +40,7 @@ class NeighbourAgent:
         """Its number."""
         return self._id
 
-    def preparation(self, slot: int) -> None:
+    def precompute(self, slot: int) -> None:
         """Return nothing: all that it does depends on whom it hears."""
 
     def outgoing(self, slot: int) -> Message:
@@ -54,18 +54,18 @@ class NeighbourAgent:
     def meet(self, slot: int, inbox: Sequence[Message]) -> StepReport:
         """Go on with the program."""
         arrived = {message.sender: self._arrays_of(message) for message in inbox}
-        standing = self._exchange.standing
+        iterate = self._exchange.iterate
         self._hear(arrived)
         return StepReport(
             agent=self._id,
             slot=slot,
-            update=standing.updates,
-            cost=standing.evaluation.cost,
-            mse=self._mse(standing.evaluation),
-            gradient_norm=standing.gradient_norm,
+            update=iterate.updates,
+            cost=iterate.evaluation.cost,
+            mse=self._mse(iterate.evaluation),
+            gradient_norm=iterate.gradient_norm,
             neighbour=self._farthest[0],
             distance=self._farthest[1],
-            step=standing.step,
+            step=iterate.step,
             messages=len(inbox),
             bytes=sum(message.nbytes for message in inbox),
             finished=self._finished,
@@ -73,22 +73,22 @@ class NeighbourAgent:
 
     def conclude(self, slot: int) -> StepReport:
         """Evaluate the task at the final basis."""
-        evaluation = self._problem.evaluate(self._exchange.standing.basis)
+        evaluation = self._problem.evaluate(self._exchange.iterate.basis)
         return StepReport(
             agent=self._id,
             slot=slot,
-            update=self._exchange.standing.updates,
+            update=self._exchange.iterate.updates,
             cost=evaluation.cost,
             mse=self._mse(evaluation),
-            gradient_norm=self._exchange.standing.gradient_norm,
+            gradient_norm=self._exchange.iterate.gradient_norm,
         )
 
     def state(self) -> State:
         """Return the basis and the number of updates."""
-        updates = np.array([self._exchange.standing.updates], dtype=np.int64)
-        return {"basis": self._exchange.standing.basis, "updates": updates}
+        updates = np.array([self._exchange.iterate.updates], dtype=np.int64)
+        return {"basis": self._exchange.iterate.basis, "updates": updates}
 
-    def lesson(self) -> State:
+    def log_entry(self) -> State:
         """Return who sent something, and what arrived, by name and one after the other."""
         if not self._heard:
             return {}
@@ -98,23 +98,23 @@ class NeighbourAgent:
         }
         return {"senders": np.array(list(self._heard), dtype=np.int64), **stacked}
 
-    def memory(self) -> State:
+    def snapshot(self) -> State:
         """Return where it stands, and a checksum by which it knows whether all was told."""
         return {**self.state(), "checksum": np.array([self._checksum], dtype=np.int64)}
 
-    def recall(self, lessons: Iterable[State], memory: State) -> None:
+    def restore(self, log_entries: Iterable[State], snapshot: State) -> None:
         """Hear everything again.
 
         All is computed anew, the passes over the data too: what an agent sends depends on them, and
         nobody else knows what they found.
         """
         with one_blas_thread():
-            for lesson in lessons:
-                if lesson:
-                    self._hear(self._inbox_of(lesson))
-        what, stands = f"the memory of agent {self._id}", self.memory()
+            for log_entry in log_entries:
+                if log_entry:
+                    self._hear(self._inbox_of(log_entry))
+        what, stands = f"the memory of agent {self._id}", self.snapshot()
         shapes = {name: array.shape for name, array in stands.items()}
-        require_same(recalled(memory, shapes, what), stands, what)
+        require_equal_state(checked_arrays(snapshot, shapes, what), stands, what)
 
     def _hear(self, arrived: Inbox) -> None:
         """Look around and go on with the program, if it has not ended."""
@@ -133,8 +133,8 @@ class NeighbourAgent:
         try:
             self._exchange = self._program.send(arrived)
         except StopIteration as end:
-            ending: Ending = end.value
-            self._exchange, self._finished = Exchange({}, ending.standing), ending.reason
+            ending: ProgramOutcome = end.value
+            self._exchange, self._finished = Exchange({}, ending.iterate), ending.reason
 
     def _look_around(self, arrived: Inbox) -> None:
         """Find the neighbour whose subspace is farthest; before any was seen, it is the first."""
@@ -151,11 +151,11 @@ class NeighbourAgent:
                 key=lambda pair: pair[1],
             )
 
-    def _inbox_of(self, lesson: State) -> Inbox:
+    def _inbox_of(self, log_entry: State) -> Inbox:
         what = f"lesson {self._n_heard} of agent {self._id}"
-        count = np.size(lesson.get("senders", ()))
+        count = np.size(log_entry.get("senders", ()))
         shapes = {name: (count, *shape) for name, shape in self.expected(self._n_heard).items()}
-        told = recalled(lesson, {"senders": (count,), **shapes}, what)
+        told = checked_arrays(log_entry, {"senders": (count,), **shapes}, what)
         senders = as_counts(told["senders"], what)
         if senders != sorted(set(senders)):
             raise MessageError(

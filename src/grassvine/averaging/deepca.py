@@ -25,9 +25,9 @@ from numpy.random import Generator as RandomGenerator
 from grassvine.averaging.agent import NeighbourAgent
 from grassvine.averaging.program import (
     FRAME,
-    Ending,
+    Iterate,
     Program,
-    Standing,
+    ProgramOutcome,
     mix,
     polar,
     require_subspaces,
@@ -97,8 +97,8 @@ def _deepca(
     for updates in count():
         gradient = Grassmann().project(basis, evaluation.gradient)
         norm = float(np.linalg.norm(gradient))
-        standing = Standing(basis, evaluation, norm, 1.0, updates)
-        mixed = yield from mix(mixing, number, {FRAME: tracked}, standing, content)
+        iterate = Iterate(basis, evaluation, norm, 1.0, updates)
+        mixed = yield from mix(mixing, number, {FRAME: tracked}, iterate, content)
         before, basis = basis, polar(mixed.arrays[FRAME])
         evaluation = problem.evaluate(basis)
         if mixed.all_content:
@@ -106,7 +106,7 @@ def _deepca(
         content = max(float(np.linalg.norm(basis - before)), mixed.distance) <= tolerance
         old, product = product, -evaluation.gradient
         tracked = mixed.arrays[FRAME] + product - old
-    return Ending(
-        Standing(basis, evaluation, norm, 0.0, updates + 1),
+    return ProgramOutcome(
+        Iterate(basis, evaluation, norm, 0.0, updates + 1),
         f"no basis moves by more than {tolerance:g}, and all agree",
     )

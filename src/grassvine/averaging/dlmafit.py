@@ -40,7 +40,7 @@ from grassvine.protocol.agent import State
 from grassvine.protocol.message import Message, Shapes
 from grassvine.protocol.method import Setup
 from grassvine.protocol.report import StepReport
-from grassvine.protocol.restore import as_counts, recalled, refuse_lessons
+from grassvine.protocol.restore import as_counts, checked_arrays, refuse_log_entries
 
 # P (items×rank) and Q (rank×rank).
 Trackers = tuple[Array, Array]
@@ -118,7 +118,7 @@ class DLMaFitAgent:
         """Its number."""
         return self._id
 
-    def preparation(self, slot: int) -> None:
+    def precompute(self, slot: int) -> None:
         """Return nothing: all that it does depends on whom it hears."""
 
     def outgoing(self, slot: int) -> Message:
@@ -160,11 +160,11 @@ class DLMaFitAgent:
         basis = np.linalg.qr(self._factor)[0]
         return {"basis": basis, "updates": np.array([self._updates], dtype=np.int64)}
 
-    def lesson(self) -> State:
+    def log_entry(self) -> State:
         """Return nothing: the memory tells everything."""
         return {}
 
-    def memory(self) -> State:
+    def snapshot(self) -> State:
         """Return X, Y, (P, Q), (A, B), ω with its growth, and the number of updates."""
         return {
             "factor": self._factor,
@@ -177,12 +177,12 @@ class DLMaFitAgent:
             "updates": np.array([self._updates], dtype=np.int64),
         }
 
-    def recall(self, lessons: Iterable[State], memory: State) -> None:
+    def restore(self, log_entries: Iterable[State], snapshot: State) -> None:
         """Take all that moves; the residual is computed anew, to the same bits."""
-        refuse_lessons(lessons, self._id)
+        refuse_log_entries(log_entries, self._id)
         what = f"the memory of agent {self._id}"
-        shapes = {name: array.shape for name, array in self.memory().items()}
-        told = recalled(memory, shapes, what)
+        shapes = {name: array.shape for name, array in self.snapshot().items()}
+        told = checked_arrays(snapshot, shapes, what)
         self._factor, self._coordinates = told["factor"], told["coordinates"]
         self._tracked = told["products"], told["gram"]
         self._own = told["own_products"], told["own_gram"]

@@ -11,7 +11,7 @@ from grassvine.problems.base import LocalProblem
 from grassvine.problems.completion import CompletionProblem
 from grassvine.problems.multitask import MultitaskProblem
 
-Divide: TypeAlias = Callable[[Array, Array], Array]  # a tangent and C
+ApplyInverse: TypeAlias = Callable[[Array, Array], Array]  # a tangent and C
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,8 +23,8 @@ class Preconditioner:
     no C. The last is of no known scale; L-BFGS finds it from its pairs.
     """
 
-    facts: Array
-    divider: Callable[[Array, int], Divide]
+    statistics: Array
+    preconditioner: Callable[[Array, int], ApplyInverse]
 
     @classmethod
     def of(cls, problem: LocalProblem) -> "Preconditioner":
@@ -33,41 +33,41 @@ class Preconditioner:
             return _of_completion(problem)
         if isinstance(problem, MultitaskProblem):
             return _of_multitask(problem)
-        return cls(np.zeros(0), lambda facts, n_agents: _divide_gram)
+        return cls(np.zeros(0), lambda statistics, n_agents: _apply_inverse_gram)
 
 
 def _of_completion(problem: CompletionProblem) -> Preconditioner:
     ratings = problem.ratings
     counts = np.bincount(ratings.items, minlength=ratings.n_items)
 
-    def divider(facts: Array, n_agents: int) -> Divide:
+    def preconditioner(statistics: Array, n_agents: int) -> ApplyInverse:
         # An item that nobody rated counts as rated once.
-        shares = np.maximum(facts[:-1], 1.0 / n_agents) / facts[-1]
+        shares = np.maximum(statistics[:-1], 1.0 / n_agents) / statistics[-1]
         scales = shares + problem.unobserved + problem.tikhonov
-        return lambda tangent, gram: _divide_gram(tangent / scales[:, None], gram)
+        return lambda tangent, gram: _apply_inverse_gram(tangent / scales[:, None], gram)
 
-    return Preconditioner(np.append(counts, ratings.n_users).astype(np.float64), divider)
+    return Preconditioner(np.append(counts, ratings.n_users).astype(np.float64), preconditioner)
 
 
 def _of_multitask(problem: MultitaskProblem) -> Preconditioner:
     n_items, n_tasks = problem.n_items, problem.tasks.n_tasks
     moments = sum((x.T @ x for x in problem.tasks.features), start=np.zeros((n_items, n_items)))
 
-    def divider(facts: Array, n_agents: int) -> Divide:
-        mean = facts[:-1].reshape(n_items, n_items) / facts[-1]
+    def preconditioner(statistics: Array, n_agents: int) -> ApplyInverse:
+        mean = statistics[:-1].reshape(n_items, n_items) / statistics[-1]
         values, vectors = np.linalg.eigh(0.5 * (mean + mean.T))
         # Below this the averages of different agents differ, and unseen features have nothing.
         values = np.maximum(values, 1e-7 * values[-1]) + problem.ridge
 
-        def divide(tangent: Array, gram: Array) -> Array:
-            return _divide_gram(vectors @ ((vectors.T @ tangent) / values[:, None]), gram)
+        def apply_inverse(tangent: Array, gram: Array) -> Array:
+            return _apply_inverse_gram(vectors @ ((vectors.T @ tangent) / values[:, None]), gram)
 
-        return divide
+        return apply_inverse
 
-    return Preconditioner(np.append(moments.ravel(), n_tasks).astype(np.float64), divider)
+    return Preconditioner(np.append(moments.ravel(), n_tasks).astype(np.float64), preconditioner)
 
 
-def _divide_gram(tangent: Array, gram: Array) -> Array:
+def _apply_inverse_gram(tangent: Array, gram: Array) -> Array:
     """Return ξC⁻¹, no eigenvalue of C counting as less than a millionth of the largest."""
     if not gram.size:
         return tangent

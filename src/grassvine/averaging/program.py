@@ -25,7 +25,7 @@ Inbox: TypeAlias = Mapping[int, Arrays]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Standing:
+class Iterate:
     """Where a program stands, what the agent's task says there, and how it came there."""
 
     basis: Array
@@ -44,20 +44,20 @@ class Exchange:
     """
 
     arrays: Arrays
-    standing: Standing
+    iterate: Iterate
     fresh: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ending:
+class ProgramOutcome:
     """Where a program ended, and why."""
 
-    standing: Standing
+    iterate: Iterate
     reason: str
 
 
 # Yields what it sends to all neighbours; is sent what they send, by sender.
-Program: TypeAlias = Generator[Exchange, Inbox, Ending]
+Program: TypeAlias = Generator[Exchange, Inbox, ProgramOutcome]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,14 +76,14 @@ MixingRounds: TypeAlias = Generator[Exchange, Inbox, Mixed]
 
 
 def mix(
-    mixing: Mixing, number: int, arrays: Arrays, standing: Standing, content: bool = False
+    mixing: Mixing, number: int, arrays: Arrays, iterate: Iterate, content: bool = False
 ) -> MixingRounds:
     """Average arrays with all others, nearly; for use with ``yield from``."""
     now = before = arrays
     least, distance = float(content), 0.0
     for turn in range(mixing.n_rounds):
         sent = {**now, "content": np.array([least])}
-        arrived = yield Exchange(sent, standing, fresh=turn == 0)
+        arrived = yield Exchange(sent, iterate, fresh=turn == 0)
         if turn == 0 and FRAME in arrays:
             gaps = [np.linalg.norm(other[FRAME] - now[FRAME]) for other in arrived.values()]
             distance = float(max(gaps) / np.linalg.norm(now[FRAME]))

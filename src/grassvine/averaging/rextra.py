@@ -27,8 +27,8 @@ from grassvine.averaging.agent import NeighbourAgent
 from grassvine.averaging.program import (
     FRAME,
     Exchange,
+    Iterate,
     Program,
-    Standing,
     polar,
     require_subspaces,
 )
@@ -86,8 +86,8 @@ def _rextra(
     shift = -pull
     for updates in count():
         norm = float(np.linalg.norm(gradient))
-        standing = Standing(basis, evaluation, norm, share / largest, updates)
-        arrived = yield Exchange({FRAME: basis, "curvature": np.array([largest])}, standing)
+        iterate = Iterate(basis, evaluation, norm, share / largest, updates)
+        arrived = yield Exchange({FRAME: basis, "curvature": np.array([largest])}, iterate)
         average = mixing.average(number, basis, {s: arrays[FRAME] for s, arrays in arrived.items()})
         before, basis = basis, polar(average + shift)
         evaluation = problem.evaluate(basis)

@@ -32,14 +32,14 @@ from numpy.random import Generator as RandomGenerator
 
 from grassvine.averaging.agent import NeighbourAgent
 from grassvine.averaging.lbfgs import Pairs
-from grassvine.averaging.preconditioner import Divide, Preconditioner
+from grassvine.averaging.preconditioner import ApplyInverse, Preconditioner
 from grassvine.averaging.program import (
     FRAME,
     Arrays,
-    Ending,
+    Iterate,
     Mixed,
     Program,
-    Standing,
+    ProgramOutcome,
     mix,
     polar,
     require_subspaces,
@@ -109,30 +109,30 @@ def _tracked(
     number: int, problem: LocalProblem, basis: Array, mixing: Mixing, options: Tracked
 ) -> Program:
     own = problem.evaluate(basis)
-    standing = Standing(basis, own, float(np.linalg.norm(SPACE.project(basis, own.gradient))))
+    iterate = Iterate(basis, own, float(np.linalg.norm(SPACE.project(basis, own.gradient))))
     preconditioner = Preconditioner.of(problem)
-    mixed = Mixed({"facts": preconditioner.facts, **_parts(own)}, 0.0, False)
+    mixed = Mixed({"facts": preconditioner.statistics, **_parts(own)}, 0.0, False)
     for _ in range(FIRST):
-        mixed = yield from mix(mixing, number, mixed.arrays, standing)
-    divide = preconditioner.divider(mixed.arrays["facts"], len(mixing.matrix))
+        mixed = yield from mix(mixing, number, mixed.arrays, iterate)
+    apply_inverse = preconditioner.preconditioner(mixed.arrays["facts"], len(mixing.matrix))
     point = Point(basis, mixed.arrays)
     first = point.norm
-    descent = Descent(divide, Pairs(options.memory))
+    descent = Descent(apply_inverse, Pairs(options.memory))
     for updates in count():
         content = point.norm <= options.tolerance * first and mixed.distance <= options.tolerance
         step = descent.step(point)
-        standing = Standing(point.basis, own, point.norm, descent.scale, updates)
+        iterate = Iterate(point.basis, own, point.norm, descent.scale, updates)
         moved = SPACE.exp(point.basis, step)
         new = problem.evaluate(moved)
         sent = {FRAME: moved, **point.with_change(own, new)}
-        mixed = yield from mix(mixing, number, sent, standing, content)
+        mixed = yield from mix(mixing, number, sent, iterate, content)
         before, point = point, Point(polar(mixed.arrays[FRAME]), mixed.arrays)
         own = new
         if mixed.all_content:
             break
         descent.learn(before, point)
-    return Ending(
-        Standing(point.basis, own, point.norm, 0.0, updates + 1),
+    return ProgramOutcome(
+        Iterate(point.basis, own, point.norm, 0.0, updates + 1),
         f"the gradient of all fell to {options.tolerance:g} of its first length, and all agree",
     )
 
@@ -166,7 +166,7 @@ class Point:
 class Descent:
     """L-BFGS, with steps that are halved where the cost rises and then grow again."""
 
-    divide: Divide
+    apply_inverse: ApplyInverse
     pairs: Pairs
     scale: float = 1.0
     largest_cost: float = 0.0
@@ -195,4 +195,4 @@ class Descent:
         )
 
     def _inverse(self, point: Point, tangent: Array) -> Array:
-        return SPACE.project(point.basis, self.divide(tangent, point.tracked["gram"]))
+        return SPACE.project(point.basis, self.apply_inverse(tangent, point.tracked["gram"]))

@@ -33,13 +33,13 @@ class AltMinResult:
         w_t in the features themselves.
     objectives : tuple of float
         The objective after each iteration.
-    stopped_because : str
+    stop_reason : str
         Why it ended.
     """
 
     weights: Array
     objectives: tuple[float, ...]
-    stopped_because: str
+    stop_reason: str
 
 
 def alt_min(

@@ -55,7 +55,7 @@ def rtrmc(
                 tangent,
                 second_order.hessian_product(basis, tangent),
             ),
-            precondition=lambda tangent: geometry.project(basis, metric.divide(tangent)),
+            precondition=lambda tangent: geometry.project(basis, metric.apply_inverse(tangent)),
         )
 
     with one_blas_thread():

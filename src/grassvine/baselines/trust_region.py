@@ -48,7 +48,7 @@ class BatchResult:
     basis: Array
     cost: float
     iterations: tuple[Iteration, ...]
-    stopped_because: str
+    stop_reason: str
 
 
 def trust_region(

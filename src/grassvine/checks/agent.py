@@ -42,14 +42,14 @@ def check_agent(make: Callable[[], Agent], neighbour: Agent) -> None:
             "a report counts what was received",
             f"{report.messages} messages of {report.bytes} bytes, not 1 of {size}",
         )
-        lesson, memory, before = (
-            _copied(told) for told in (agent.lesson(), agent.memory(), agent.state())
+        log_entry, snapshot, before = (
+            _copied(told) for told in (agent.log_entry(), agent.snapshot(), agent.state())
         )
         agent.conclude(1)
         _require_same(agent.state(), before, "conclude does not move")
-        _require_same(agent.memory(), memory, "what is asked has no side effect")
+        _require_same(agent.snapshot(), snapshot, "what is asked has no side effect")
         twin = make()
-        twin.recall(iter([lesson]), memory)
+        twin.restore(iter([log_entry]), snapshot)
         _require_twins(twin, agent, neighbour.outgoing(1))
 
 
@@ -60,7 +60,7 @@ def _require_twins(twin: Agent, agent: Agent, message: Message) -> None:
     require(sent, law, "it sends other bytes")
     require(twin.expected(1) == agent.expected(1), law, "it accepts other shapes")
     _require_same(twin.state(), agent.state(), law)
-    _require_same(twin.memory(), agent.memory(), law)
+    _require_same(twin.snapshot(), agent.snapshot(), law)
     # Not every agent can meet the same neighbour again: a parent hears its children in turn.
     if agent.expected(1) == {name: array.shape for name, array in message.arrays.items()}:
         # The repr of a float is exact, and NaN is like NaN.

@@ -80,7 +80,7 @@ def _require_same(found: Run, wanted: Run, where: str) -> None:
         same = np.array_equal(found.history[name], column, equal_nan=True)
         require(same, "an engine gives the history of the local one", f"{name} differs ({where})")
     require(
-        (found.n_slots, found.stopped_because) == (wanted.n_slots, wanted.stopped_because),
+        (found.n_slots, found.stop_reason) == (wanted.n_slots, wanted.stop_reason),
         "an engine stops when the local one does",
         f"after {found.n_slots} slots, not {wanted.n_slots} ({where})",
     )
@@ -118,7 +118,7 @@ def _check_failure(engine: Engine, plan: Plan, problems: Sequence[LocalProblem])
         require(error.agent == 2, "an error names the agent that failed", str(error))
         require("on purpose" in error.cause, "an error tells its cause", str(error))
     else:
-        raise CheckFailed(f"a failing agent stops the run: it went on, {result.stopped_because}.")
+        raise CheckFailed(f"a failing agent stops the run: it went on, {result.stop_reason}.")
 
 
 def _completion_problems(unobserved: float) -> list[LocalProblem]:

@@ -56,7 +56,7 @@ def complete(
     as_json: AsJson = False,
 ) -> None:
     """Learn from ratings that one or many hold, and measure on ratings that are held out."""
-    from grassvine.jobs.completion import CompletionRequest
+    from grassvine.jobs.completion import CompletionJob
 
     words: dict[str, Any] = {
         "rank": options.rank_of(rank),
@@ -65,7 +65,7 @@ def complete(
         "duplicates": duplicates,
         "missing": missing,
     }
-    request = CompletionRequest(
+    job = CompletionJob(
         ratings,
         method=method,
         agents=options.agents_of(agents),
@@ -85,4 +85,4 @@ def complete(
         apart=apart,
         **words,
     )
-    learn("ratings", request, out=out, run=run, overwrite=overwrite, as_json=as_json)
+    learn("ratings", job, out=out, run=run, overwrite=overwrite, as_json=as_json)

@@ -21,10 +21,10 @@ def doctor(
     as_json: AsJson = False,
 ) -> None:
     """Tell versions, BLAS, caches, threads, data folders, disk, and how to install what lacks."""
-    from grassvine.jobs.engine_options import RAY, EngineChoice
+    from grassvine.jobs.engine_options import RAY, EngineOptions
     from grassvine.report.doctor import diagnose
 
-    EngineChoice(engine=engine, address=address, checkpoints=checkpoints)  # refuses the senseless
+    EngineOptions(engine=engine, address=address, checkpoints=checkpoints)  # refuses the senseless
     found = diagnose()
     cluster = None
     if engine == RAY:

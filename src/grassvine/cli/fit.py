@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from grassvine.cli.output import busy, print_object, print_rows, say
 
 if TYPE_CHECKING:
-    from grassvine.jobs.base import Request
+    from grassvine.jobs.base import Job
 
 # Where data and machines were is nobody else's business, and a resumed run learns the same.
 NOT_ON_A_CARD = ("data", "address", "checkpoints", "resume")
@@ -15,7 +15,7 @@ NOT_ON_A_CARD = ("data", "address", "checkpoints", "resume")
 
 def learn(
     title: str,
-    request: "Request",
+    job: "Job",
     *,
     out: Path | None,
     run: Path | None,
@@ -34,24 +34,24 @@ def learn(
         refuse_folder(run, overwrite=overwrite)
         make_folder(run.absolute().parent)
     with busy("reading"):
-        data = request.read()
+        data = job.read()
     say(data.assumed)
     try:
         with busy("learning"):
-            outcome = request.learn(data)
+            result = job.learn(data)
     except (KeyboardInterrupt, SystemExit):  # by the keyboard, or terminated
-        if request.checkpoints:
-            say([f"stopped; --resume goes on from what was kept in {request.checkpoints}"])
+        if job.checkpoints:
+            say([f"stopped; --resume goes on from what was kept in {job.checkpoints}"])
         raise
     if out is not None:
-        options = asdict(request)  # type: ignore[call-overload]
+        options = asdict(job)  # type: ignore[call-overload]
         made = {name: value for name, value in options.items() if name not in NOT_ON_A_CARD}
-        save(outcome.model, out, outcome.card(title, made), overwrite=overwrite)
-        say([f"model: {out}{_unseen(outcome.report)}"])
+        save(result.model, out, result.card(title, made), overwrite=overwrite)
+        say([f"model: {out}{_unseen(result.report)}"])
     if run is not None:
-        save_run(run, request, outcome, overwrite=overwrite)
+        save_run(run, job, result, overwrite=overwrite)
         say([f"run: {run}"])
-    tell(outcome.report, as_json)
+    tell(result.report, as_json)
 
 
 def tell(report: dict[str, Any], as_json: bool) -> None:

@@ -43,10 +43,10 @@ def multitask(
     as_json: AsJson = False,
 ) -> None:
     """Learn the subspace that the weights of many regressions share."""
-    from grassvine.jobs.multitask import MultitaskRequest
+    from grassvine.jobs.multitask import MultitaskJob
 
     words: dict[str, Any] = {"rank": options.rank_of(rank)}
-    request = MultitaskRequest(
+    job = MultitaskJob(
         table,
         target,
         task,
@@ -66,4 +66,4 @@ def multitask(
         separator=separator,
         **words,
     )
-    learn("tasks", request, out=out, run=run, overwrite=overwrite, as_json=as_json)
+    learn("tasks", job, out=out, run=run, overwrite=overwrite, as_json=as_json)

@@ -37,9 +37,9 @@ def pca(
     as_json: AsJson = False,
 ) -> None:
     """Find the principal components of a table whose rows agents keep."""
-    from grassvine.jobs.pca import PCARequest
+    from grassvine.jobs.pca import PCAJob
 
-    request = PCARequest(
+    job = PCAJob(
         table,
         components,
         method=method,
@@ -55,4 +55,4 @@ def pca(
         resume=resume,
         separator=separator,
     )
-    learn("components", request, out=out, run=run, overwrite=overwrite, as_json=as_json)
+    learn("components", job, out=out, run=run, overwrite=overwrite, as_json=as_json)

@@ -46,7 +46,7 @@ def rerun(
     saved = load_run(run)
     with busy("learning"):
         again = repeat(saved, data)
-    tell({"same": again.same, **again.outcome.report}, as_json)
+    tell({"same": again.same, **again.result.report}, as_json)
     for name, (before, now) in again.other_versions.items():
         say([f"{name} was {before}, and is {now}."])
     say(["the same to the last bit" if again.same else "not the same bits as before"])

@@ -1,17 +1,17 @@
 """Where agents run: an engine knows who sends to whom, never why."""
 
-from grassvine.engines.base import AgentMaker, Engine, Outcome
+from grassvine.engines.base import AgentFactory, Engine, EngineResult
 from grassvine.engines.local import LocalEngine
-from grassvine.engines.ray import FromStore, Place, RayEngine, ray_cluster
+from grassvine.engines.ray import FromObjectStore, Placement, RayEngine, ray_cluster
 from grassvine.engines.threads import ThreadsEngine
 
 __all__ = [
-    "AgentMaker",
+    "AgentFactory",
     "Engine",
-    "FromStore",
+    "EngineResult",
+    "FromObjectStore",
     "LocalEngine",
-    "Outcome",
-    "Place",
+    "Placement",
     "RayEngine",
     "ThreadsEngine",
     "ray_cluster",

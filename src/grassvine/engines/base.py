@@ -18,11 +18,11 @@ from grassvine.protocol.report import Observer
 Result = TypeVar("Result")
 
 # An agent is made where it will live: programs cannot travel, and data need not.
-AgentMaker = Callable[[], Agent]
+AgentFactory = Callable[[], Agent]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
+class EngineResult:
     """How a run ended.
 
     Attributes
@@ -31,7 +31,7 @@ class Outcome:
         What each agent has learned.
     n_slots : int
         How many slots were run.
-    stopped_because : str
+    stop_reason : str
         An observer's reason, or that the timetable was over.
     incidents : tuple of str
         What was lost on the way and done again, a sentence each.
@@ -39,14 +39,16 @@ class Outcome:
 
     states: tuple[State, ...]
     n_slots: int
-    stopped_because: str
+    stop_reason: str
     incidents: tuple[str, ...] = ()
 
 
 class Engine(Protocol):
     """Something that makes agents and runs them by a timetable."""
 
-    def run(self, makers: Sequence[AgentMaker], timetable: Timetable, observe: Observer) -> Outcome:
+    def run(
+        self, factories: Sequence[AgentFactory], timetable: Timetable, observe: Observer
+    ) -> EngineResult:
         """Run until the timetable is over or the observer gives a reason to stop."""
         ...
 
@@ -54,10 +56,10 @@ class Engine(Protocol):
 TIMETABLE_OVER = "the timetable was over"
 
 
-def make_agents(makers: Sequence[AgentMaker]) -> list[Agent]:
+def create_agents(factories: Sequence[AgentFactory]) -> list[Agent]:
     """Make agents here; their first passes over the data keep the law too."""
     with one_blas_thread():
-        return [make() for make in makers]
+        return [make() for make in factories]
 
 
 def attributed(agent: Agent, slot: int, action: Callable[[], Result]) -> Result:

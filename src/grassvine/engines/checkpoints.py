@@ -43,22 +43,22 @@ Segment = tuple[int, int]  # epoch and slot: an agent's lessons up to that slot
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class Checkpoint:
     """A complete checkpoint: its slot, and where the lessons up to there are."""
 
     slot: int = 0
     segments: tuple[Segment, ...] = ()
 
 
-START = Mark()
+START = Checkpoint()
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class LogRecord:
     """What an agent learned and reported at one slot."""
 
     slot: int
-    lesson: State
+    log_entry: State
     report: StepReport
 
 
@@ -69,7 +69,9 @@ class AgentFiles:
     folder: Path
     agent: int
 
-    def write(self, segment: Segment, pages: Sequence[Page], memory: State, origin: float) -> None:
+    def write(
+        self, segment: Segment, pages: Sequence[LogRecord], snapshot: State, origin: float
+    ) -> None:
         """Write what the agent learned since the checkpoint before, and what else it is.
 
         The origin is the cost at which it started: by it other data are found out.
@@ -77,38 +79,38 @@ class AgentFiles:
         arrays: dict[str, NDArray[Any]] = {
             f"{LESSON}{place:09d} {name}": array
             for place, page in enumerate(pages)
-            for name, array in page.lesson.items()
+            for name, array in page.log_entry.items()
         }
         reports = json.dumps([asdict(page.report) for page in pages]).encode()
         arrays[REPORTS] = np.frombuffer(reports, dtype=np.uint8)
         arrays[ORIGIN] = np.array([origin])
         try:
             _write(self._path(segment, "lessons"), arrays)
-            _write(self._path(segment, "memory"), memory)
+            _write(self._path(segment, "memory"), snapshot)
         except OutputError as cause:
             raise OutputError(
                 f"{cause} Every host must reach the checkpoint folder by the same path."
             ) from None
 
-    def lessons(self, mark: Mark) -> Iterator[State]:
+    def log_entries(self, mark: Checkpoint) -> Iterator[State]:
         """Read what the agent learned up to a checkpoint, in order, a segment at a time."""
         for segment in mark.segments:
-            lessons: dict[str, dict[str, NDArray[Any]]] = {}
+            log_entries: dict[str, dict[str, NDArray[Any]]] = {}
             for key, array in sorted(_read_all(self._path(segment, "lessons")).items()):
                 if key.startswith(LESSON):
                     place, name = key.removeprefix(LESSON).split(" ", 1)
-                    lessons.setdefault(place, {})[name] = array
-            yield from lessons.values()
+                    log_entries.setdefault(place, {})[name] = array
+            yield from log_entries.values()
 
-    def memory(self, mark: Mark) -> State:
+    def snapshot(self, mark: Checkpoint) -> State:
         """Read the rest of what the agent was at a checkpoint."""
         return _read_all(self._path(mark.segments[-1], "memory"))
 
-    def origin(self, mark: Mark) -> float:
+    def origin(self, mark: Checkpoint) -> float:
         """Read the cost at which the agent started."""
         return float(_read_one(self._path(mark.segments[-1], "lessons"), ORIGIN)[0])
 
-    def reports(self, mark: Mark) -> Iterator[StepReport]:
+    def reports(self, mark: Checkpoint) -> Iterator[StepReport]:
         """Read what the agent reported up to a checkpoint."""
         for segment in mark.segments:
             text = _read_one(self._path(segment, "lessons"), REPORTS).tobytes()
@@ -149,7 +151,7 @@ class Checkpoints:
             )
         return found
 
-    def newest(self) -> Mark:
+    def newest(self) -> Checkpoint:
         """Return the newest complete checkpoint, of the newest epoch that has one, or the start."""
         for epoch in sorted(self._epochs(), reverse=True):
             slots = [
@@ -176,7 +178,7 @@ class Checkpoints:
                     "for the checkpoints."
                 ) from None
 
-    def complete(self, epoch: int, slot: int, before: Mark) -> Mark:
+    def complete(self, epoch: int, slot: int, before: Checkpoint) -> Checkpoint:
         """Declare a checkpoint complete; all agents have written their files.
 
         A driver that was cut off while another went on from its checkpoints ends here: it would
@@ -188,7 +190,7 @@ class Checkpoints:
                 f"another driver has gone on from the checkpoints in {self.folder} (epoch {newest} "
                 f"follows {epoch}); this run ends, and that one has the result."
             )
-        mark = Mark(slot, (*before.segments, (epoch, slot)))
+        mark = Checkpoint(slot, (*before.segments, (epoch, slot)))
         content = {
             "format": FORMAT,
             "timetable": self.digest,
@@ -203,7 +205,7 @@ class Checkpoints:
                 AgentFiles(self.folder, agent).forget(segment)
         return mark
 
-    def reports(self, mark: Mark) -> list[StepReport]:
+    def reports(self, mark: Checkpoint) -> list[StepReport]:
         """Read what all agents reported up to a checkpoint, by slot, then agent."""
         everyone = (AgentFiles(self.folder, agent) for agent in range(self.n_agents))
         found = (report for files in everyone for report in files.reports(mark))
@@ -213,7 +215,7 @@ class Checkpoints:
         matches = (_EPOCH.fullmatch(entry.name) for entry in self.folder.iterdir())
         return [int(match[1]) for match in matches if match]
 
-    def _load(self, epoch: int, slot: int) -> Mark:
+    def _load(self, epoch: int, slot: int) -> Checkpoint:
         path = _complete(self.folder, epoch, slot)
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
@@ -231,7 +233,7 @@ class Checkpoints:
                 f"{self.folder} holds checkpoints of another run: its agents or its timetable "
                 "differ; give the plan that they belong to, or another folder."
             )
-        return Mark(slot, segments)
+        return Checkpoint(slot, segments)
 
 
 def _epoch(folder: Path, epoch: int) -> Path:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grassvine.engines.base import AgentMaker, Outcome, make_agents
+from grassvine.engines.base import AgentFactory, EngineResult, create_agents
 from grassvine.engines.slots import run_slots
 from grassvine.networks.timetable import Timetable
 from grassvine.protocol.report import Observer
@@ -13,7 +13,9 @@ from grassvine.protocol.report import Observer
 class LocalEngine:
     """Runs agents one after the other."""
 
-    def run(self, makers: Sequence[AgentMaker], timetable: Timetable, observe: Observer) -> Outcome:
+    def run(
+        self, factories: Sequence[AgentFactory], timetable: Timetable, observe: Observer
+    ) -> EngineResult:
         """Run until the timetable is over or the observer gives a reason to stop."""
-        agents = make_agents(makers)
+        agents = create_agents(factories)
         return run_slots(agents, timetable, observe, lambda actions: (act() for act in actions))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, TypeVar
 
-from grassvine.engines.base import TIMETABLE_OVER, Outcome, attributed
+from grassvine.engines.base import TIMETABLE_OVER, EngineResult, attributed
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.networks.timetable import Timetable
 from grassvine.protocol.agent import Agent
@@ -23,11 +23,11 @@ class RunAll(Protocol):
 
 def run_slots(
     agents: Sequence[Agent], timetable: Timetable, observe: Observer, run_all: RunAll
-) -> Outcome:
+) -> EngineResult:
     """Run agents slot by slot: first all messages are made, then the receivers move."""
 
     def prepare(slot: int) -> None:
-        ready = [(agent, agent.preparation(slot)) for agent in agents]
+        ready = [(agent, agent.precompute(slot)) for agent in agents]
         actions = [preparing(agent, slot, action) for agent, action in ready if action]
         list(run_all(actions))
 
@@ -59,4 +59,4 @@ def run_slots(
             reason = tell([meeting(receiver, slot, senders) for receiver, senders in inboxes])
             slot += 1
         tell([ending(agent, slot) for agent in agents])
-    return Outcome(tuple(agent.state() for agent in agents), slot, reason or TIMETABLE_OVER)
+    return EngineResult(tuple(agent.state() for agent in agents), slot, reason or TIMETABLE_OVER)

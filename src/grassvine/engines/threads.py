@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from grassvine.engines.base import AgentMaker, Outcome, make_agents
+from grassvine.engines.base import AgentFactory, EngineResult, create_agents
 from grassvine.engines.slots import run_slots
 from grassvine.foundations.options import whole_number
 from grassvine.networks.timetable import Timetable
@@ -21,9 +21,11 @@ class ThreadsEngine:
         """Check the options."""
         whole_number("workers", self.workers, least=1)
 
-    def run(self, makers: Sequence[AgentMaker], timetable: Timetable, observe: Observer) -> Outcome:
+    def run(
+        self, factories: Sequence[AgentFactory], timetable: Timetable, observe: Observer
+    ) -> EngineResult:
         """Run until the timetable is over or the observer gives a reason to stop."""
-        agents = make_agents(makers)
+        agents = create_agents(factories)
         with ThreadPoolExecutor(self.workers, thread_name_prefix="grassvine-agent") as pool:
             return run_slots(
                 agents, timetable, observe, lambda actions: pool.map(lambda act: act(), actions)

@@ -52,7 +52,7 @@ class AltMinRegressor(TasksRegressor):
         The eigenvalues of D, which add up to 1.
     objectives_ : tuple of float
         The objective after each iteration, targets having unit variance.
-    n_iter_, stopped_because_
+    n_iter_, stop_reason_
         How many iterations there were, and why there were no more.
     """
 
@@ -96,7 +96,7 @@ class AltMinRegressor(TasksRegressor):
         )
         self.objectives_ = result.objectives
         self.n_iter_ = len(result.objectives)
-        self.stopped_because_ = result.stopped_because
+        self.stop_reason_ = result.stop_reason
         directions, shares = _directions(result.weights)
         names = feature_names(self)
         intercepts, strengths = bool(self.fit_intercept), np.sqrt(shares)

@@ -5,10 +5,10 @@ from typing import Any
 from grassvine.baselines import DLMaFit, rtrmc, spectral_start
 from grassvine.data.tables import RatingTable
 from grassvine.engines import Engine
-from grassvine.estimators.distributed import Together, rank_of_items
+from grassvine.estimators.distributed import DistributedCompleter, rank_of_items
 from grassvine.estimators.options import as_seed
 from grassvine.estimators.rating_models import PAPER_PENALTY, Task, subspace, subspace_part
-from grassvine.estimators.ratings_summary import Holdings, held
+from grassvine.estimators.ratings_summary import RatingsSummary, held
 from grassvine.estimators.recommender import RatingsEstimator
 from grassvine.foundations.options import real_number
 from grassvine.models import CompletionPenalties, ItemPart
@@ -17,7 +17,7 @@ from grassvine.networks import Network
 from grassvine.problems import CompletionProblem
 
 
-class DLMaFitCompleter(Together):
+class DLMaFitCompleter(DistributedCompleter):
     """D-LMaFit (Lin and Ling), the paper's rival, with the surface of :class:`MatrixCompleter`.
 
     Parameters
@@ -67,9 +67,9 @@ class DLMaFitCompleter(Together):
         self.warm_start = warm_start
         self.random_state = random_state
 
-    def _task(self, holdings: Holdings) -> Task:
-        rank = rank_of_items(self.rank, len(holdings.items))
-        return subspace(holdings, rank, 0.0, DLMaFit(self.iterations, self.most_omega))
+    def _task(self, summary: RatingsSummary) -> Task:
+        rank = rank_of_items(self.rank, len(summary.items))
+        return subspace(summary, rank, 0.0, DLMaFit(self.iterations, self.most_omega))
 
 
 class RTRMCCompleter(RatingsEstimator):
@@ -119,6 +119,6 @@ class RTRMCCompleter(RatingsEstimator):
         result = rtrmc(problem, start)
         self.subspace_ = result.basis
         self.n_iter_ = len(result.iterations)
-        self.stopped_because_ = result.stopped_because
-        holdings = held(table, [table.ratings])
-        return subspace_part(holdings, result.basis, centre, CompletionPenalties(penalty))
+        self.stop_reason_ = result.stop_reason
+        summary = held(table, [table.ratings])
+        return subspace_part(summary, result.basis, centre, CompletionPenalties(penalty))

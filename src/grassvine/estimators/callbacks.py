@@ -14,13 +14,13 @@ from grassvine.protocol import Observer, StepReport
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 
-def watched_fit(fit: Fit) -> Fit:
+def fit_with_callbacks(fit: Fit) -> Fit:
     """Let callbacks be taken down after a fit, also where it fails."""
     decorated: Fit = with_callbacks(fit)
     return decorated
 
 
-class Watched(CallbackSupportMixin):  # type: ignore[misc]
+class CallbackSupport(CallbackSupportMixin):  # type: ignore[misc]
     """An estimator whose fit can be watched slot by slot."""
 
     def _slot_observers(self) -> tuple[Observer, ...]:
@@ -37,7 +37,7 @@ class Watched(CallbackSupportMixin):  # type: ignore[misc]
 class _Slots:
     """Opens a task at the first report of a slot, and ends it at the first of the next."""
 
-    def __init__(self, estimator: Watched, context: Any):
+    def __init__(self, estimator: CallbackSupport, context: Any):
         self._estimator, self._context = estimator, context
         self._slot = -1
         self._task: Any = None

@@ -3,18 +3,18 @@
 from typing import Any, Literal
 
 from grassvine.engines import Engine
-from grassvine.estimators.distributed import Together, rank_of_items
+from grassvine.estimators.distributed import DistributedCompleter, rank_of_items
 from grassvine.estimators.options import GOSSIP, gossip_by_name, one_of
 from grassvine.estimators.rating_models import (
     PAPER_PENALTY,
     Penalty,
     Task,
+    biased_factors,
     scaled_rho,
     subspace,
     validated_subspace,
-    with_offsets,
 )
-from grassvine.estimators.ratings_summary import Holdings
+from grassvine.estimators.ratings_summary import RatingsSummary
 from grassvine.foundations.errors import PlanError
 from grassvine.foundations.options import real_number
 from grassvine.models.unknown import OnUnknown
@@ -23,7 +23,7 @@ from grassvine.networks import Network
 METHODS = ("exact", "exact-subspace", *GOSSIP)
 
 
-class MatrixCompleter(Together):
+class MatrixCompleter(DistributedCompleter):
     """Learn from ratings that one or many hold, predict and recommend.
 
     With the default method what N agents learn is what one would learn from all ratings, and
@@ -78,7 +78,7 @@ class MatrixCompleter(Together):
         What was learned.
     subspace_, subspaces_ : array, tuple of arrays
         The mean of the agents' subspaces, and each agent's.
-    history_, agreement_, stopped_because_, messages_, bytes_, network_, n_iter_, n_agents_
+    history_, agreement_, stop_reason_, messages_, bytes_, network_, n_iter_, n_agents_
         How it went; the agreement is the largest angle between two linked agents, in degrees.
     incidents_ : tuple of str
         What was lost on the way and done again, a sentence each.
@@ -126,13 +126,13 @@ class MatrixCompleter(Together):
         self.warm_start = warm_start
         self.random_state = random_state
 
-    def _task(self, holdings: Holdings) -> Task:
+    def _task(self, summary: RatingsSummary) -> Task:
         name = one_of("method", self.method, METHODS)
-        rank = None if self.rank == "auto" else rank_of_items(self.rank, len(holdings.items))
+        rank = None if self.rank == "auto" else rank_of_items(self.rank, len(summary.items))
         if name == "exact":
-            return with_offsets(holdings, rank, self.penalty)
+            return biased_factors(summary, rank, self.penalty)
         if name == "exact-subspace" and self.penalty == "auto":
-            return validated_subspace(holdings, rank)
+            return validated_subspace(summary, rank)
         if rank is None:
             raise PlanError(
                 f"method {name!r} with a penalty of its own cannot choose the rank; give a number, "
@@ -141,7 +141,7 @@ class MatrixCompleter(Together):
         penalty = PAPER_PENALTY if self.penalty == "auto" else self.penalty
         real_number("penalty", penalty, least=0.0, below=1.0)
         if name == "exact-subspace":
-            return subspace(holdings, rank, penalty)
-        rho = scaled_rho(holdings) if self.rho == "auto" else self.rho
-        method = gossip_by_name(name, rho, self.updates, holdings.n_agents)
-        return subspace(holdings, rank, penalty, method)
+            return subspace(summary, rank, penalty)
+        rho = scaled_rho(summary) if self.rho == "auto" else self.rho
+        method = gossip_by_name(name, rho, self.updates, summary.n_agents)
+        return subspace(summary, rank, penalty, method)

@@ -6,12 +6,12 @@ from grassvine.data import Ids
 from grassvine.data.stored import RatingDataset
 from grassvine.data.tables import RatingTable
 from grassvine.engines import Engine
-from grassvine.estimators.callbacks import Watched, watched_fit
-from grassvine.estimators.fitted import keep_run, warn_unsettled
+from grassvine.estimators.callbacks import CallbackSupport, fit_with_callbacks
+from grassvine.estimators.fitted import set_run_attributes, warn_not_converged
 from grassvine.estimators.options import as_engine, as_network, as_seed
 from grassvine.estimators.rating_models import Task
 from grassvine.estimators.rating_tables import parts_of
-from grassvine.estimators.ratings_summary import Holdings, apart, held
+from grassvine.estimators.ratings_summary import RatingsSummary, apart, held
 from grassvine.estimators.recommender import RatingsEstimator
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError
@@ -21,7 +21,7 @@ from grassvine.networks import Network
 from grassvine.runs import Plan, run
 
 
-class Together(Watched, RatingsEstimator):
+class DistributedCompleter(CallbackSupport, RatingsEstimator):
     """An estimator whose ratings lie with several agents."""
 
     agents: int | str
@@ -30,10 +30,10 @@ class Together(Watched, RatingsEstimator):
     random_state: Any
     warm_start: bool
 
-    def _task(self, holdings: Holdings) -> Task:
+    def _task(self, summary: RatingsSummary) -> Task:
         raise NotImplementedError
 
-    @watched_fit
+    @fit_with_callbacks
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from ratings; see :meth:`RatingsEstimator.fit`.
 
@@ -56,23 +56,23 @@ class Together(Watched, RatingsEstimator):
     def _learn(self, table: RatingTable) -> ItemPart:
         return self._learn_together(held(table, parts_of(table, self.agents)))
 
-    def _learn_together(self, holdings: Holdings) -> ItemPart:
-        task = self._task(holdings)
+    def _learn_together(self, summary: RatingsSummary) -> ItemPart:
+        task = self._task(summary)
         plan = Plan(
-            n_items=len(holdings.items),
+            n_items=len(summary.items),
             rank=task.rank,
-            network=as_network(self.network, holdings.n_agents),
+            network=as_network(self.network, summary.n_agents),
             method=task.method,
             seed=as_seed(self.random_state),
-            first=self._earlier(holdings.items, task.rank),
+            first=self._earlier(summary.items, task.rank),
         )
         engine = as_engine(self.engine)
         result = run(plan, task.problems, engine=engine, observers=self._slot_observers())
         self._slots_done()
         if getattr(task.method, "works_alone", False):  # gossip has no end of its own
-            warn_unsettled(result)
-        keep_run(self, result)
-        self.n_agents_ = holdings.n_agents
+            warn_not_converged(result)
+        set_run_attributes(self, result)
+        self.n_agents_ = summary.n_agents
         return task.read(result)
 
     def _earlier(self, items: Ids, rank: int) -> Array | None:

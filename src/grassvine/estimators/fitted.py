@@ -10,7 +10,7 @@ from grassvine.foundations.errors import ConvergenceWarning
 from grassvine.runs import Run
 
 
-def keep_run(estimator: Any, run: Run) -> None:
+def set_run_attributes(estimator: Any, run: Run) -> None:
     """Write what came of a run onto an estimator.
 
     ``subspaces_`` has the basis of each agent and ``subspace_`` their mean; ``agreement_`` is the
@@ -23,16 +23,16 @@ def keep_run(estimator: Any, run: Run) -> None:
     estimator.agreement_ = run.agreement_degrees
     estimator.plan_ = run.plan
     estimator.network_ = run.plan.network
-    estimator.stopped_because_ = run.stopped_because
+    estimator.stop_reason_ = run.stop_reason
     estimator.incidents_ = run.incidents
     estimator.n_iter_ = int(run.history.final()["update"].max())
     estimator.messages_ = run.messages
     estimator.bytes_ = run.bytes
 
 
-def warn_unsettled(run: Run) -> None:
+def warn_not_converged(run: Run) -> None:
     """Say so where a method that knows when it is done was not done in time."""
-    if run.stopped_because == TIMETABLE_OVER:
+    if run.stop_reason == TIMETABLE_OVER:
         warnings.warn(
             f"the fit did not settle in {run.n_slots} slots; what it found may still move. "
             "Standardise the features, choose another rank, or more updates.",
@@ -49,7 +49,7 @@ def feature_names(estimator: Any) -> tuple[str, ...]:
     return tuple(given)
 
 
-def keep_features(estimator: Any, features: tuple[str, ...], *, named: bool) -> None:
+def set_feature_attributes(estimator: Any, features: tuple[str, ...], *, named: bool) -> None:
     """Write onto an estimator which features it knows, and their names if people gave them."""
     estimator.n_features_in_ = len(features)
     if named:

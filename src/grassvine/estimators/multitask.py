@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 from grassvine.data import Tasks, split_tasks
 from grassvine.data.split import hold_out_samples
 from grassvine.engines import Engine
-from grassvine.estimators.callbacks import Watched, watched_fit
-from grassvine.estimators.fitted import feature_names, keep_run, warn_unsettled
+from grassvine.estimators.callbacks import CallbackSupport, fit_with_callbacks
+from grassvine.estimators.fitted import feature_names, set_run_attributes, warn_not_converged
 from grassvine.estimators.options import (
     GOSSIP,
     as_engine,
@@ -34,7 +34,7 @@ EXACT = "exact"
 HELD_OUT = 0.2  # the share of each task's samples on which a rank is judged
 
 
-class MultitaskRegressor(Watched, TasksRegressor):
+class MultitaskRegressor(CallbackSupport, TasksRegressor):
     r"""Regressions y ≈ b_t + zᵀUw_t of many tasks t, the subspace U being common to all.
 
     Parameters
@@ -82,7 +82,7 @@ class MultitaskRegressor(Watched, TasksRegressor):
         Its dimension.
     agreement_ : float
         The largest angle between two linked agents, in degrees.
-    history_, network_, stopped_because_, n_iter_, messages_, bytes_
+    history_, network_, stop_reason_, n_iter_, messages_, bytes_
         What the run tells; runs that chose the rank are not part of it.
     incidents_ : tuple of str
         What was lost in that run and done again, a sentence each.
@@ -117,7 +117,7 @@ class MultitaskRegressor(Watched, TasksRegressor):
         self.on_unknown = on_unknown
         self.random_state = random_state
 
-    @watched_fit
+    @fit_with_callbacks
     def fit(self, X: Any, y: ArrayLike, tasks: Any = None) -> Self:
         """Learn the common subspace and the weights of each task.
 
@@ -137,9 +137,9 @@ class MultitaskRegressor(Watched, TasksRegressor):
         engine, observers = as_engine(self.engine), self._slot_observers()
         result = self._run(seen, self.rank_, seed, engine, observers)
         if self.method == EXACT:
-            warn_unsettled(result)
+            warn_not_converged(result)
         self._slots_done()
-        keep_run(self, result)
+        set_run_attributes(self, result)
         shared = FeaturePart(
             feature_names(self),
             self.subspace_,

@@ -9,8 +9,13 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from grassvine.averaging import DeEPCA
 from grassvine.data import split_samples
-from grassvine.estimators.callbacks import Watched, watched_fit
-from grassvine.estimators.fitted import feature_names, keep_features, keep_run, warn_unsettled
+from grassvine.estimators.callbacks import CallbackSupport, fit_with_callbacks
+from grassvine.estimators.fitted import (
+    feature_names,
+    set_feature_attributes,
+    set_run_attributes,
+    warn_not_converged,
+)
 from grassvine.estimators.options import (
     GOSSIP,
     as_engine,
@@ -19,7 +24,7 @@ from grassvine.estimators.options import (
     gossip_by_name,
     one_of,
 )
-from grassvine.estimators.persistence import Saved
+from grassvine.estimators.persistence import PersistentEstimator
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import PlanError
 from grassvine.foundations.options import real_number, whole_number
@@ -35,8 +40,8 @@ TOLERANCE = 1e-13
 
 
 class DecentralizedPCA(
-    Watched,
-    Saved,
+    CallbackSupport,
+    PersistentEstimator,
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
@@ -87,7 +92,7 @@ class DecentralizedPCA(
         A basis of the mean of the agents' subspaces; ``subspaces_`` has that of each agent.
     agreement_ : float
         The largest angle between two linked agents, in degrees.
-    history_, network_, stopped_because_, n_iter_, messages_, bytes_
+    history_, network_, stop_reason_, n_iter_, messages_, bytes_
         What the run tells.
     incidents_ : tuple of str
         What was lost on the way and done again, a sentence each.
@@ -118,7 +123,7 @@ class DecentralizedPCA(
         self.updates = updates
         self.random_state = random_state
 
-    @watched_fit
+    @fit_with_callbacks
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the components of samples; y is not used."""
         samples: Array = validate_data(
@@ -131,9 +136,9 @@ class DecentralizedPCA(
         rest = samples - mean
         result = self._run(rest, rank, self._slot_observers())
         if self.method in (EXACT, DEEPCA):
-            warn_unsettled(result)
+            warn_not_converged(result)
         self._slots_done()
-        keep_run(self, result)
+        set_run_attributes(self, result)
         self.n_samples_ = len(samples)
         count = max(len(samples) - 1, 1)
         components, captured = principal_axes(self.subspace_, rest)
@@ -193,7 +198,7 @@ class DecentralizedPCA(
         self.explained_variance_ratio_ = model.variances / (total if total > 0.0 else 1.0)
 
     def _take(self, model: SubspaceModel, *, named: bool) -> None:
-        keep_features(self, model.features, named=named)
+        set_feature_attributes(self, model.features, named=named)
         self.subspace_ = model.components
         self._know(model)
 

@@ -15,7 +15,7 @@ ESTIMATOR = "estimator"
 NAMED = "named_features"
 
 
-class Saved:
+class PersistentEstimator:
     """An estimator that keeps what it learned in ``model_``."""
 
     model_: Any

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from grassvine.estimators.ratings_summary import Holdings
+from grassvine.estimators.ratings_summary import RatingsSummary
 from grassvine.foundations.arrays import Array
 from grassvine.models import CompletionPenalties, ItemPart, OffsetPenalties
 from grassvine.protocol import Method
@@ -34,85 +34,87 @@ class Task:
     read: Callable[[Run], ItemPart]
 
 
-def with_offsets(holdings: Holdings, rank: int | None, penalty: Penalty) -> Task:
+def biased_factors(summary: RatingsSummary, rank: int | None, penalty: Penalty) -> Task:
     """Fit offsets, biases and factors by sums; rank None is chosen by the agents."""
-    most = _most(holdings, rank)
+    most = _most(summary, rank)
     ranks = (*(r for r in RANKS if r < most), most) if rank is None else ()
     method = Offsets(mu=penalty, ranks=ranks)
-    return Task(method, holdings.problems(0.0, 0.0), most, partial(_read_offsets, holdings))
+    return Task(method, summary.problems(0.0, 0.0), most, partial(_read_offsets, summary))
 
 
-def validated_subspace(holdings: Holdings, rank: int | None) -> Task:
+def validated_subspace(summary: RatingsSummary, rank: int | None) -> Task:
     """Fit the paper's formulation by sums, with λ, and rank None, chosen by the agents."""
     method = Validated(any_rank=rank is None)
     return Task(
         method,
-        holdings.problems(0.0, 0.0),
-        _most(holdings, rank),
-        partial(_read_validated, holdings),
+        summary.problems(0.0, 0.0),
+        _most(summary, rank),
+        partial(_read_validated, summary),
     )
 
 
-def subspace(holdings: Holdings, rank: int, penalty: float, method: Method | None = None) -> Task:
+def subspace(
+    summary: RatingsSummary, rank: int, penalty: float, method: Method | None = None
+) -> Task:
     """Fit the paper's formulation with a given λ, by sums unless another method is given."""
-    centre = holdings.mean()
+    centre = summary.mean()
 
     def read(run: Run) -> ItemPart:
-        return subspace_part(holdings, run.mean, centre, CompletionPenalties(penalty))
+        return subspace_part(summary, run.mean, centre, CompletionPenalties(penalty))
 
-    return Task(method or Exact(), holdings.problems(centre, penalty), rank, read)
+    return Task(method or Exact(), summary.problems(centre, penalty), rank, read)
 
 
-def scaled_rho(holdings: Holdings) -> float:
+def scaled_rho(summary: RatingsSummary) -> float:
     """Return the weight of agreement that has the scale of the ratings.
 
     MovieLens-1M among 5 agents gets 1e4 so, which was chosen there on held-out ratings.
     """
-    return AGREEMENT * holdings.squares(holdings.mean()) / holdings.n_agents
+    return AGREEMENT * summary.squares(summary.mean()) / summary.n_agents
 
 
 def subspace_part(
-    holdings: Holdings, basis: Array, centre: float, penalties: CompletionPenalties
+    summary: RatingsSummary, basis: Array, centre: float, penalties: CompletionPenalties
 ) -> ItemPart:
     """Return what is shared in the paper's formulation."""
-    return _part(holdings, basis, np.zeros(len(holdings.items)), centre, penalties)
+    return _part(summary, basis, np.zeros(len(summary.items)), centre, penalties)
 
 
-def _read_offsets(holdings: Holdings, run: Run) -> ItemPart:
+def _read_offsets(summary: RatingsSummary, run: Run) -> ItemPart:
     state = run.states[0]  # all agents have the same
     mu, mu_b = (float(value) for value in state["penalties"])
     factors, offsets = state["factors"].astype(np.float64), state["offsets"].astype(np.float64)
     centre = float(state["centre"][0])
-    return _part(holdings, factors, offsets, centre, OffsetPenalties(mu, mu_b))
+    return _part(summary, factors, offsets, centre, OffsetPenalties(mu, mu_b))
 
 
-def _read_validated(holdings: Holdings, run: Run) -> ItemPart:
+def _read_validated(summary: RatingsSummary, run: Run) -> ItemPart:
     state = run.states[0]
     penalties = CompletionPenalties(float(state["unobserved"][0]))
-    return subspace_part(holdings, run.bases[0], float(state["centre"][0]), penalties)
+    return subspace_part(summary, run.bases[0], float(state["centre"][0]), penalties)
 
 
 def _part(
-    holdings: Holdings,
+    summary: RatingsSummary,
     factors: Array,
     offsets: Array,
     centre: float,
     penalties: OffsetPenalties | CompletionPenalties,
 ) -> ItemPart:
     return ItemPart(
-        items=holdings.items,
+        items=summary.items,
         factors=factors,
         offsets=offsets,
         centre=centre,
         penalties=penalties,
-        lowest=holdings.lowest,
-        highest=holdings.highest,
-        counts=holdings.counts,
+        lowest=summary.lowest,
+        highest=summary.highest,
+        counts=summary.counts,
     )
 
 
-def _most(holdings: Holdings, rank: int | None) -> int:
+def _most(summary: RatingsSummary, rank: int | None) -> int:
     """Return the rank, or the highest that is tried."""
     if rank is not None:
         return rank
-    return max(1, min(RANKS[-1], len(holdings.items) - 1, holdings.n_users - 1))
+    return max(1, min(RANKS[-1], len(summary.items) - 1, summary.n_users - 1))

@@ -14,7 +14,7 @@ from grassvine.runs import ProblemSource
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Holdings:
+class RatingsSummary:
     """The items that all agents share, sums over all agents, and a problem for each.
 
     Attributes
@@ -45,7 +45,7 @@ class Holdings:
     problems: Callable[[float, float], Sequence[ProblemSource]]
 
 
-def held(table: RatingTable, parts: Sequence[Ratings]) -> Holdings:
+def held(table: RatingTable, parts: Sequence[Ratings]) -> RatingsSummary:
     """Return what is known of a table that is here, divided among agents."""
     values = table.ratings.values
 
@@ -60,7 +60,7 @@ def held(table: RatingTable, parts: Sequence[Ratings]) -> Holdings:
         centred = [part.shifted(-centre) for part in parts] if centre else parts
         return [CompletionProblem(part, unobserved=unobserved) for part in centred]
 
-    return Holdings(
+    return RatingsSummary(
         items=table.items,
         counts=np.bincount(table.ratings.items, minlength=len(table.items)),
         lowest=float(values.min()),
@@ -73,13 +73,13 @@ def held(table: RatingTable, parts: Sequence[Ratings]) -> Holdings:
     )
 
 
-def apart(dataset: RatingDataset) -> Holdings:
+def apart(dataset: RatingDataset) -> RatingsSummary:
     """Return what is known of ratings in files, which the agents read where they live."""
 
     def problems(centre: float, unobserved: float) -> Sequence[ProblemSource]:
         return completion_problems(dataset.parts, centre=centre, unobserved=unobserved)
 
-    return Holdings(
+    return RatingsSummary(
         items=dataset.items,
         counts=dataset.counts,
         lowest=dataset.lowest,

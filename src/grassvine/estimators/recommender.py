@@ -9,7 +9,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from grassvine.data.tables import RatingTable, table_hash
-from grassvine.estimators.persistence import Saved
+from grassvine.estimators.persistence import PersistentEstimator
 from grassvine.estimators.rating_tables import (
     Columns,
     Rules,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-class RatingsEstimator(Saved, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Learns from ratings, predicts and recommends.
 
     A subclass learns the items in ``_learn`` and has the options that name columns and say what to

@@ -11,14 +11,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from grassvine.data import Tasks
 from grassvine.data.ids import as_column
-from grassvine.estimators.fitted import keep_features
-from grassvine.estimators.persistence import Saved
+from grassvine.estimators.fitted import set_feature_attributes
+from grassvine.estimators.persistence import PersistentEstimator
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError, PlanError
 from grassvine.models import TasksModel
 
 
-class TasksRegressor(Saved, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class TasksRegressor(PersistentEstimator, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Regressions of which each sample belongs to one; predictions come from a model of tasks.
 
     ``tasks`` is metadata: where routing is enabled, ``set_fit_request(tasks=True)`` and
@@ -82,7 +82,7 @@ class TasksRegressor(Saved, RegressorMixin, BaseEstimator):  # type: ignore[misc
             self.tasks_ = model.private.tasks.series.to_numpy()
 
     def _take(self, model: TasksModel, *, named: bool) -> None:
-        keep_features(self, model.shared.features, named=named)
+        set_feature_attributes(self, model.shared.features, named=named)
         self.subspace_ = model.shared.basis
         self._know(model)
 

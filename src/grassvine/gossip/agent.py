@@ -14,7 +14,7 @@ from grassvine.problems.base import Evaluation, LocalProblem
 from grassvine.protocol.agent import State
 from grassvine.protocol.message import Message, Shapes
 from grassvine.protocol.report import StepReport
-from grassvine.protocol.restore import as_counts, recalled, refuse_lessons
+from grassvine.protocol.restore import as_counts, checked_arrays, refuse_log_entries
 
 if TYPE_CHECKING:
     from grassvine.gossip.method import Gossip
@@ -45,7 +45,7 @@ class GossipAgent:
         """Its number."""
         return self._id
 
-    def preparation(self, slot: int) -> None:
+    def precompute(self, slot: int) -> None:
         """Return nothing: all that it does depends on whom it hears."""
 
     def outgoing(self, slot: int) -> Message:
@@ -105,20 +105,20 @@ class GossipAgent:
         """Return the basis and the number of updates."""
         return {"basis": self._basis, "updates": np.array([self._updates], dtype=np.int64)}
 
-    def lesson(self) -> State:
+    def log_entry(self) -> State:
         """Return nothing: the basis tells what was learned."""
         return {}
 
-    def memory(self) -> State:
+    def snapshot(self) -> State:
         """Return the state, which is all that moves."""
         return self.state()
 
-    def recall(self, lessons: Iterable[State], memory: State) -> None:
+    def restore(self, log_entries: Iterable[State], snapshot: State) -> None:
         """Take basis and number of updates."""
-        refuse_lessons(lessons, self._id)
+        refuse_log_entries(log_entries, self._id)
         what = f"the memory of agent {self._id}"
         n_items, rank = self._basis.shape
-        told = recalled(memory, {"basis": (n_items, rank), "updates": (1,)}, what)
+        told = checked_arrays(snapshot, {"basis": (n_items, rank), "updates": (1,)}, what)
         self._basis = self._geometry.as_point(
             told["basis"], n_items=n_items, rank=rank, name=f"'basis' in {what}", error=MessageError
         )

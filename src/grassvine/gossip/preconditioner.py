@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Metric:
+class Preconditioner:
     """A symmetric positive operator on items×rank matrices.
 
     With K = QΛQᵀ it multiplies entry (i, k) of ξQ by s_iλ_k + c: ``factors``, items×rank or, where
@@ -28,14 +28,16 @@ class Metric:
         """Multiply."""
         return ((direction @ self.vectors) * self.factors) @ self.vectors.T
 
-    def divide(self, direction: Array) -> Array:
+    def apply_inverse(self, direction: Array) -> Array:
         """Multiply by the inverse."""
         return ((direction @ self.vectors) / self.factors) @ self.vectors.T
 
-    def minimiser(self, slope: Array, towards: Array) -> float:
+    def minimising_step(self, gradient: Array, direction: Array) -> float:
         """Return the t that minimises t⟨slope, towards⟩ + ½t²⟨towards, M towards⟩."""
-        bend = float(np.sum(towards * self.apply(towards)))
-        return -float(np.sum(slope * towards)) / bend if bend > 0.0 else 0.0
+        curvature_along = float(np.sum(direction * self.apply(direction)))
+        return (
+            -float(np.sum(gradient * direction)) / curvature_along if curvature_along > 0.0 else 0.0
+        )
 
     @property
     def least(self) -> float:
@@ -43,7 +45,7 @@ class Metric:
         return float(self.factors.min())
 
 
-def curvature(evaluation: Evaluation, share: float, stiffness: float) -> Metric:
+def curvature(evaluation: Evaluation, share: float, stiffness: float) -> Preconditioner:
     """Return α·diag(s)·ξ·K + 2ρn·ξ, a model of the second derivative of n meetings."""
     matrix = _known(evaluation.curvature, "curvature")
     return _metric(share * matrix, evaluation.item_scales, stiffness)
@@ -51,7 +53,7 @@ def curvature(evaluation: Evaluation, share: float, stiffness: float) -> Metric:
 
 def preconditioner(
     method: "Gossip", evaluation: Evaluation, share: float, stiffness: float
-) -> Metric:
+) -> Preconditioner:
     """Return the operator that a method divides directions by."""
     if method.preconditioner == "curvature":
         return curvature(evaluation, share, stiffness)
@@ -61,13 +63,13 @@ def preconditioner(
     return _metric(np.eye(evaluation.gradient.shape[1]), every_item, 0.0)
 
 
-def _metric(matrix: Array, scales: Array, shift: float) -> Metric:
+def _metric(matrix: Array, scales: Array, shift: float) -> Preconditioner:
     values, vectors = np.linalg.eigh(matrix)
     factors = scales[:, None] * np.maximum(values, 0.0) + shift
     if shift == 0.0:
         # A direction without curvature, or no curvature at all: nothing may be divided by zero.
         factors = np.maximum(factors, 1e-14 * factors.max() + np.finfo(float).tiny)
-    return Metric(vectors, factors)
+    return Preconditioner(vectors, factors)
 
 
 def _known(matrix: Array, what: str) -> Array:

@@ -57,9 +57,9 @@ def gossip_step(
     # Both sides of a meeting move: the second derivative of ½ρd² along the pair is 2ρ.
     stiffness = 2.0 * method.rho * len(neighbours)
     metric = preconditioner(method, evaluation, share, stiffness)
-    towards = -geometry.project(point, metric.divide(direction))
+    towards = -geometry.project(point, metric.apply_inverse(direction))
     step = method.step.at(
-        slot, lambda: curvature(evaluation, share, stiffness).minimiser(direction, towards)
+        slot, lambda: curvature(evaluation, share, stiffness).minimising_step(direction, towards)
     )
     if stiffness:
         # A pull of more than half the way makes a pair cross over, and swap places for ever.

@@ -15,7 +15,7 @@ from grassvine.models.persistence.forms import Model
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
+class JobResult:
     """What came of a request.
 
     Attributes
@@ -52,7 +52,7 @@ class Outcome:
         return Card(title, plain, metrics, self.data_hash)
 
 
-class Request(Protocol):
+class Job(Protocol):
     """Reads its data and learns from them."""
 
     @property
@@ -73,7 +73,7 @@ class Request(Protocol):
         """Return a digest of the data, which the order of rows does not change."""
         ...
 
-    def learn(self, data: Any) -> Outcome:
+    def learn(self, data: Any) -> JobResult:
         """Learn, and measure."""
         ...
 
@@ -88,14 +88,14 @@ def stopwatch() -> Iterator[dict[str, float]]:
     spent["cpu_seconds"] = time.process_time() - processor
 
 
-def told_of_run(estimator: Any, spent: Mapping[str, float]) -> dict[str, Any]:
+def run_report(estimator: Any, spent: Mapping[str, float]) -> dict[str, Any]:
     """Return what every report tells of the run behind a fit, and of its seconds."""
     return {
         "agreement_degrees": estimator.agreement_,
         "messages": estimator.messages_,
         "bytes": estimator.bytes_,
         **spent,
-        "stopped_because": estimator.stopped_because_,
+        "stop_reason": estimator.stop_reason_,
         "incidents": list(estimator.incidents_),
     }
 

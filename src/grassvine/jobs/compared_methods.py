@@ -25,10 +25,10 @@ class Setting:
 
 # Learns from the first table and predicts the ratings of the second, all of whose users and items
 # occur in the first.
-Contender = Callable[[RatingTable, RatingTable, Setting], Array]
+ComparedMethod = Callable[[RatingTable, RatingTable, Setting], Array]
 
 
-def _ours(method: str) -> Contender:
+def _ours(method: str) -> ComparedMethod:
     def contend(train: RatingTable, test: RatingTable, setting: Setting) -> Array:
         estimator = MatrixCompleter(
             setting.rank,
@@ -76,7 +76,7 @@ def _cmfrec(train: RatingTable, test: RatingTable, setting: Setting) -> Array:
     return predicted
 
 
-CONTENDERS: Mapping[str, Contender] = {
+METHODS_COMPARED: Mapping[str, ComparedMethod] = {
     **{method: _ours(method) for method in METHODS},
     "rtrmc": _rtrmc,
     "d-lmafit": _d_lmafit,

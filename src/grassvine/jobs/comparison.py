@@ -10,7 +10,7 @@ from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError, MissingExtra, PlanError, unknown
 from grassvine.foundations.options import whole_number
 from grassvine.jobs.base import stopwatch
-from grassvine.jobs.compared_methods import CONTENDERS, Contender, Setting
+from grassvine.jobs.compared_methods import METHODS_COMPARED, ComparedMethod, Setting
 from grassvine.jobs.completion import held_out
 
 
@@ -107,13 +107,13 @@ def compare(
     return Comparison(tuple(rows), absent, n_test, n_unknown)
 
 
-def _contenders(methods: Sequence[str]) -> dict[str, Contender]:
+def _contenders(methods: Sequence[str]) -> dict[str, ComparedMethod]:
     for name in methods:
-        if name not in CONTENDERS:
-            raise PlanError(unknown("method", name, CONTENDERS))
+        if name not in METHODS_COMPARED:
+            raise PlanError(unknown("method", name, METHODS_COMPARED))
     if len(set(methods)) < len(methods) or not methods:
         raise PlanError(f"the methods are {', '.join(methods)!r}; name each once.")
-    return {name: CONTENDERS[name] for name in methods}
+    return {name: METHODS_COMPARED[name] for name in methods}
 
 
 def _known(train: RatingTable, test: RatingTable) -> RatingTable:
@@ -131,7 +131,7 @@ def _known(train: RatingTable, test: RatingTable) -> RatingTable:
 
 
 def _measured(
-    contender: Contender, train: RatingTable, test: RatingTable, setting: Setting
+    contender: ComparedMethod, train: RatingTable, test: RatingTable, setting: Setting
 ) -> tuple[float, float, float, float]:
     seen = train.ratings.values
     with stopwatch() as spent:

@@ -12,12 +12,12 @@ from grassvine.datasets import read_ratings
 from grassvine.estimators.completion import MatrixCompleter
 from grassvine.estimators.rating_models import Penalty
 from grassvine.foundations.errors import DataError, PlanError
-from grassvine.jobs.base import Outcome, stopwatch, told_of_run
-from grassvine.jobs.engine_options import EngineChoice
+from grassvine.jobs.base import JobResult, run_report, stopwatch
+from grassvine.jobs.engine_options import EngineOptions
 
 
 @dataclass(frozen=True, slots=True)
-class CompletionRequest(EngineChoice):
+class CompletionJob(EngineOptions):
     """The options of :class:`MatrixCompleter`, where the ratings are, and what to hold out.
 
     Parameters
@@ -68,7 +68,7 @@ class CompletionRequest(EngineChoice):
         """Return the digest of the ratings; of those apart, of what was counted."""
         return data.digest() if isinstance(data, RatingDataset) else table_hash(data)
 
-    def learn(self, data: RatingTable | RatingDataset) -> Outcome:
+    def learn(self, data: RatingTable | RatingDataset) -> JobResult:
         """Learn from what is not held out, and measure on what is; apart, nothing is measured."""
         train: RatingTable | RatingDataset = data
         test: RatingTable | None = None
@@ -106,9 +106,9 @@ class CompletionRequest(EngineChoice):
             "test_rmse": measured["rmse"],
             "test_mae": measured["mae"],
             "test_known": measured["known"],
-            **told_of_run(estimator, spent),
+            **run_report(estimator, spent),
         }
-        return Outcome(estimator, report, self.hash(data), data.assumed)
+        return JobResult(estimator, report, self.hash(data), data.assumed)
 
     def _dataset(self) -> RatingDataset:
         """Count the ratings of agents that will read their own."""

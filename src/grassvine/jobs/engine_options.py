@@ -16,7 +16,7 @@ RAY_ONLY = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EngineChoice:
+class EngineOptions:
     """The name of an engine, and the options of :class:`RayEngine`, which no other engine takes.
 
     Parameters
@@ -34,7 +34,7 @@ class EngineChoice:
     def __post_init__(self) -> None:
         """Refuse what the engine has no use for; best before data are read."""
         one_of("engine", self.engine, ENGINES)
-        for field in fields(EngineChoice):
+        for field in fields(EngineOptions):
             given = field.name in RAY_ONLY and getattr(self, field.name) != field.default
             if given and self.engine != RAY:
                 option = field.name.replace("_", "-")

@@ -10,12 +10,12 @@ from grassvine.data.tables import TaskTable, read_table, table_hash, tasks_from_
 from grassvine.estimators.multitask import MultitaskRegressor
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError
-from grassvine.jobs.base import Outcome, stopwatch, told_of_run
-from grassvine.jobs.engine_options import EngineChoice
+from grassvine.jobs.base import JobResult, run_report, stopwatch
+from grassvine.jobs.engine_options import EngineOptions
 
 
 @dataclass(frozen=True, slots=True)
-class MultitaskRequest(EngineChoice):
+class MultitaskJob(EngineOptions):
     """The options of :class:`MultitaskRegressor`, where the samples are, what to hold out.
 
     Parameters
@@ -51,7 +51,7 @@ class MultitaskRequest(EngineChoice):
         """Return the digest of the samples."""
         return table_hash(data)
 
-    def learn(self, data: TaskTable) -> Outcome:
+    def learn(self, data: TaskTable) -> JobResult:
         """Learn from what is not held out, and measure on what is."""
         import polars as pl
 
@@ -92,9 +92,9 @@ class MultitaskRequest(EngineChoice):
             "train_r2": learned[1],
             "test_rmse": measured[0],
             "test_r2": measured[1],
-            **told_of_run(estimator, spent),
+            **run_report(estimator, spent),
         }
-        return Outcome(estimator, report, table_hash(data), data.assumed)
+        return JobResult(estimator, report, table_hash(data), data.assumed)
 
 
 def _rows(tasks: Tasks, table: TaskTable) -> tuple[Array, Array, Any]:

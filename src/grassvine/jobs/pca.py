@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from grassvine.data.tables import read_table
 from grassvine.data.tables.sample_table import SampleTable, samples_from_frame
 from grassvine.estimators.pca import DecentralizedPCA
-from grassvine.jobs.base import Outcome, stopwatch, told_of_run
-from grassvine.jobs.engine_options import EngineChoice
+from grassvine.jobs.base import JobResult, run_report, stopwatch
+from grassvine.jobs.engine_options import EngineOptions
 
 
 @dataclass(frozen=True, slots=True)
-class PCARequest(EngineChoice):
+class PCAJob(EngineOptions):
     """The options of :class:`DecentralizedPCA`, and where the samples are.
 
     Parameters
@@ -37,7 +37,7 @@ class PCARequest(EngineChoice):
         """Return the digest of the samples."""
         return data.hash()
 
-    def learn(self, data: SampleTable) -> Outcome:
+    def learn(self, data: SampleTable) -> JobResult:
         """Learn the components."""
         import polars as pl
 
@@ -63,6 +63,6 @@ class PCARequest(EngineChoice):
             "seed": self.seed,
             "explained_variance": estimator.explained_variance_.tolist(),
             "explained_variance_ratio": estimator.explained_variance_ratio_.tolist(),
-            **told_of_run(estimator, spent),
+            **run_report(estimator, spent),
         }
-        return Outcome(estimator, report, data.hash(), data.assumed)
+        return JobResult(estimator, report, data.hash(), data.assumed)

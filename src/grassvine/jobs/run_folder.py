@@ -23,10 +23,10 @@ import numpy as np
 
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError, OutputError, unknown
-from grassvine.jobs.base import Outcome, Request
-from grassvine.jobs.completion import CompletionRequest
-from grassvine.jobs.multitask import MultitaskRequest
-from grassvine.jobs.pca import PCARequest
+from grassvine.jobs.base import Job, JobResult
+from grassvine.jobs.completion import CompletionJob
+from grassvine.jobs.multitask import MultitaskJob
+from grassvine.jobs.pca import PCAJob
 from grassvine.models.persistence.folder import write_folder
 from grassvine.models.persistence.forms import form_of
 from grassvine.models.persistence.tensors import write_tensors
@@ -40,10 +40,10 @@ FILES = {RECORD, PLAN, HISTORY, BASES}
 KEYS = {"format", "command", "options", "report", "hashes", "versions"}
 VERSIONS = ("grassvine", "numpy", "numba", "polars", "scikit-learn", "scipy")
 
-REQUESTS: Mapping[str, type] = {
-    "complete": CompletionRequest,
-    "multitask": MultitaskRequest,
-    "pca": PCARequest,
+JOBS: Mapping[str, type] = {
+    "complete": CompletionJob,
+    "multitask": MultitaskJob,
+    "pca": PCAJob,
 }
 
 
@@ -52,7 +52,7 @@ class SavedRun:
     """A run as its folder tells it."""
 
     command: str
-    request: Any
+    job: Any
     report: dict[str, Any]
     plan: Plan
     data_hash: str
@@ -66,7 +66,7 @@ class SavedRun:
 class Rerun:
     """A run repeated: what came of it, and whether it is the same to the last bit."""
 
-    outcome: Outcome
+    result: JobResult
     same: bool
     other_versions: dict[str, tuple[str, str]]
 
@@ -91,28 +91,28 @@ def refuse_folder(path: str | os.PathLike[str], *, overwrite: bool) -> bool:
 
 
 def save_run(
-    path: str | os.PathLike[str], request: Request, outcome: Outcome, *, overwrite: bool = False
+    path: str | os.PathLike[str], job: Job, result: JobResult, *, overwrite: bool = False
 ) -> Path:
     """Write a run as a folder, whole or not at all."""
     target = Path(os.path.abspath(path))
     replaces = refuse_folder(target, overwrite=overwrite)
-    command = next(name for name, kind in REQUESTS.items() if isinstance(request, kind))
-    options = asdict(request)  # type: ignore[call-overload]
-    if Path(request.data).exists():
-        options["data"] = os.path.abspath(request.data)
+    command = next(name for name, kind in JOBS.items() if isinstance(job, kind))
+    options = asdict(job)  # type: ignore[call-overload]
+    if Path(job.data).exists():
+        options["data"] = os.path.abspath(job.data)
     record = {
         "format": FORMAT,
         "command": command,
         "options": options,
-        "report": outcome.report,
-        "hashes": {"data": outcome.data_hash, "result": result_hash(outcome)},
+        "report": result.report,
+        "hashes": {"data": result.data_hash, "result": result_hash(result)},
         "versions": versions(),
     }
-    bases = {f"agent {k}": basis for k, basis in enumerate(outcome.estimator.subspaces_)}
+    bases = {f"agent {k}": basis for k, basis in enumerate(result.estimator.subspaces_)}
     files = {
         RECORD: (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode(),
-        PLAN: outcome.estimator.plan_.to_toml().encode(),
-        HISTORY: outcome.estimator.history_.to_bytes(),
+        PLAN: result.estimator.plan_.to_toml().encode(),
+        HISTORY: result.estimator.history_.to_bytes(),
         BASES: write_tensors(bases),
     }
     write_folder(target, files, (), replace=replaces)
@@ -123,14 +123,14 @@ def load_run(path: str | os.PathLike[str]) -> SavedRun:
     """Read a run that :func:`save_run` wrote."""
     folder = Path(path)
     record = _record(folder)
-    kind = REQUESTS[record["command"]]
+    kind = JOBS[record["command"]]
     known = {field.name for field in fields(kind)}
     if strange := sorted(set(record["options"]) - known):
         raise DataError(f"{folder / RECORD}: {unknown('option', strange[0], known)}")
     try:
         return SavedRun(
             command=record["command"],
-            request=kind(**record["options"]),
+            job=kind(**record["options"]),
             report=dict(record["report"]),
             plan=_plan(folder / PLAN),
             data_hash=str(record["hashes"]["data"]),
@@ -151,32 +151,32 @@ def rerun(run: SavedRun, data: str | None = None) -> Rerun:
 
     It is repeated from its start: checkpoints are neither read nor written.
     """
-    request = replace(run.request, checkpoints=None, resume=False)
+    job = replace(run.job, checkpoints=None, resume=False)
     if data is not None:
-        request = replace(request, data=data)
-    if request.data == "-" and data is None:
+        job = replace(job, data=data)
+    if job.data == "-" and data is None:
         raise DataError("the run read standard input; say where the same data are (--data FILE).")
-    given = request.read()
-    digest = request.hash(given)
+    given = job.read()
+    digest = job.hash(given)
     if digest != run.data_hash:
         raise DataError(
-            f"{request.data} is not what the run learned from: its hash is {digest[:12]}…, that of "
+            f"{job.data} is not what the run learned from: its hash is {digest[:12]}…, that of "
             f"the run's data {run.data_hash[:12]}…; give the same data (--data FILE)."
         )
-    outcome = request.learn(given)
+    result = job.learn(given)
     now = versions()
     others = {
         name: (before, now[name])
         for name, before in run.versions.items()
         if name in now and now[name] != before
     }
-    return Rerun(outcome, result_hash(outcome) == run.result_hash, others)
+    return Rerun(result, result_hash(result) == run.result_hash, others)
 
 
-def result_hash(outcome: Outcome) -> str:
+def result_hash(result: JobResult) -> str:
     """Return the sha256 of every step and of every number of the model."""
-    digest = hashlib.sha256(outcome.estimator.history_.to_bytes())
-    for part in form_of(outcome.model).apart(outcome.model):
+    digest = hashlib.sha256(result.estimator.history_.to_bytes())
+    for part in form_of(result.model).apart(result.model):
         if part is not None:
             digest.update(json.dumps(dict(part.numbers), sort_keys=True).encode())
             digest.update(write_tensors(part.arrays))
@@ -199,7 +199,7 @@ def _record(folder: Path) -> dict[str, Any]:
         raise DataError(f"{folder / RECORD} cannot be read ({cause}).") from None
     if not isinstance(record, dict) or record.get("format") != FORMAT or set(record) != KEYS:
         raise DataError(f"{folder / RECORD} is no '{FORMAT}'; give a folder as --run wrote it.")
-    if record["command"] not in REQUESTS or not isinstance(record["options"], dict):
+    if record["command"] not in JOBS or not isinstance(record["options"], dict):
         raise DataError(f"{folder / RECORD} was altered; give a folder as --run wrote it.")
     return record
 

@@ -28,7 +28,7 @@ class Agent(Protocol):
         """Its number."""
         ...
 
-    def preparation(self, slot: int) -> Callable[[], None] | None:
+    def precompute(self, slot: int) -> Callable[[], None] | None:
         """Return what it can do before a slot without hearing anybody, or None.
 
         An engine may let many agents do so at once, or none: what is not prepared is done when it
@@ -56,21 +56,21 @@ class Agent(Protocol):
         """Return what it has learned, as named arrays."""
         ...
 
-    def lesson(self) -> State:
-        """Return what the last meeting taught that :meth:`memory` does not tell; often nothing.
+    def log_entry(self) -> State:
+        """Return what the last meeting taught that :meth:`snapshot` does not tell; often nothing.
 
         It is asked right after the meeting, and has no side effect: an agent keeps no lessons.
         """
         ...
 
-    def memory(self) -> State:
+    def snapshot(self) -> State:
         """Return the rest of what an agent made anew must be told; has no side effect.
 
         It may be asked between any two slots.
         """
         ...
 
-    def recall(self, lessons: Iterable[State], memory: State) -> None:
+    def restore(self, log_entries: Iterable[State], snapshot: State) -> None:
         """Bring an agent that was just made to where the one stood that told this.
 
         From then on it sends, accepts, reports and tells the same bits. Lessons are taken one at a

@@ -14,7 +14,7 @@ from grassvine.protocol.message import Shapes
 OTHER_MACHINE = 1e-6
 
 
-def recalled(arrays: Mapping[str, ArrayLike], shapes: Shapes, what: str) -> dict[str, Array]:
+def checked_arrays(arrays: Mapping[str, ArrayLike], shapes: Shapes, what: str) -> dict[str, Array]:
     """Return copies of the arrays, in the order and of the shapes that are given, or refuse them.
 
     ``what`` names them in the sentence that refuses.
@@ -36,7 +36,9 @@ def recalled(arrays: Mapping[str, ArrayLike], shapes: Shapes, what: str) -> dict
     return found
 
 
-def require_same(told: Mapping[str, Array], found: Mapping[str, ArrayLike], what: str) -> None:
+def require_equal_state(
+    told: Mapping[str, Array], found: Mapping[str, ArrayLike], what: str
+) -> None:
     """Refuse lessons that led elsewhere than a memory tells."""
     for name, value in found.items():
         counts = np.issubdtype(np.asarray(value).dtype, np.integer)
@@ -57,9 +59,9 @@ def as_counts(numbers: Array, what: str) -> list[int]:
     return [int(number) for number in numbers]
 
 
-def refuse_lessons(lessons: Iterable[Mapping[str, ArrayLike]], agent: int) -> None:
+def refuse_log_entries(log_entries: Iterable[Mapping[str, ArrayLike]], agent: int) -> None:
     """Refuse lessons for an agent whose memory tells everything."""
-    if any(lessons):
+    if any(log_entries):
         raise MessageError(
             f"agent {agent} is told a lesson, but its memory tells all that it learned; "
             "give what the same agent of the same plan told."

@@ -38,7 +38,7 @@ class Run:
         All updates and the final states.
     n_slots : int
         How many slots were run.
-    stopped_because : str
+    stop_reason : str
         Why it ended.
     incidents : tuple of str
         What was lost on the way and done again, a sentence each; empty in a run without failures.
@@ -49,7 +49,7 @@ class Run:
     states: tuple[State, ...]
     history: History
     n_slots: int
-    stopped_because: str
+    stop_reason: str
     incidents: tuple[str, ...] = ()
 
     @cached_property
@@ -113,23 +113,23 @@ def run(
             f"there are {len(problems)} problems for {plan.network.n_agents} agents; "
             "give one problem to each agent."
         )
-    makers = [_Maker(plan, number, given) for number, given in enumerate(problems)]
+    factories = [_AgentFactory(plan, number, given) for number, given in enumerate(problems)]
     recorder = Recorder()
-    observe = Audience(recorder, AllFinished(len(makers)), *observers)
-    outcome = (engine or LocalEngine()).run(makers, plan.timetable, observe)
+    observe = Audience(recorder, AllFinished(len(factories)), *observers)
+    outcome = (engine or LocalEngine()).run(factories, plan.timetable, observe)
     return Run(
         plan=plan,
         bases=tuple(plan.geometry.as_point(state["basis"]) for state in outcome.states),
         states=outcome.states,
         history=recorder.history(),
         n_slots=outcome.n_slots,
-        stopped_because=outcome.stopped_because,
+        stop_reason=outcome.stop_reason,
         incidents=outcome.incidents,
     )
 
 
 @dataclass(frozen=True, eq=False)
-class _Maker:
+class _AgentFactory:
     """Makes an agent, again where it has to be brought back; its problem is loaded once."""
 
     plan: Plan

@@ -14,8 +14,8 @@ from grassvine.problems.base import LocalProblem
 from grassvine.protocol.agent import State
 from grassvine.protocol.message import Message, Shapes
 from grassvine.protocol.report import StepReport
-from grassvine.protocol.restore import recalled, require_same
-from grassvine.sums.program import Compute, Ending, Program, flat, shaped
+from grassvine.protocol.restore import checked_arrays, require_equal_state
+from grassvine.sums.program import Compute, Program, ProgramOutcome, flat, shaped
 
 
 class SumAgent:
@@ -44,7 +44,7 @@ class SumAgent:
         self._lesson: list[Array] = []
         with one_blas_thread():
             part = next(program)
-        self._standing = part.standing
+        self._iterate = part.iterate
         self._to_compute: Compute | None = part.compute  # of the sum under way
         self._part = self._partial = np.zeros(0)
         self._shapes: list[tuple[int, ...]] = []
@@ -68,7 +68,7 @@ class SumAgent:
         self._begin()
         return {"sum": self._part.shape}
 
-    def preparation(self, slot: int) -> Callable[[], None] | None:
+    def precompute(self, slot: int) -> Callable[[], None] | None:
         """Compute its part of the sum under way, unless the last one is still to be passed on."""
         passes_on = 2 * self._height * (self._updates - 1) + self._passes_on
         return self._begin if self._to_compute and slot > passes_on else None
@@ -93,9 +93,9 @@ class SumAgent:
             agent=self._id,
             slot=slot,
             update=self._updates,
-            cost=self._standing.cost,
+            cost=self._iterate.cost,
             mse=math.nan,
-            gradient_norm=self._standing.gradient_norm,
+            gradient_norm=self._iterate.gradient_norm,
             neighbour=inbox[0].sender,
             distance=0.0,
             messages=len(others),
@@ -105,7 +105,7 @@ class SumAgent:
 
     def conclude(self, slot: int) -> StepReport:
         """Evaluate the agent's own task at the common basis."""
-        evaluation = self._problem.evaluate(self._standing.basis)
+        evaluation = self._problem.evaluate(self._iterate.basis)
         count = self._problem.n_values
         return StepReport(
             agent=self._id,
@@ -113,34 +113,34 @@ class SumAgent:
             update=self._updates,
             cost=evaluation.cost,
             mse=evaluation.squared_error / count if count else math.nan,
-            gradient_norm=self._standing.gradient_norm,
+            gradient_norm=self._iterate.gradient_norm,
         )
 
     def state(self) -> State:
         """Return the basis and the number of sums."""
         updates = np.array([self._updates], dtype=np.int64)
-        return {"basis": self._standing.basis, "updates": updates}
+        return {"basis": self._iterate.basis, "updates": updates}
 
-    def lesson(self) -> State:
+    def log_entry(self) -> State:
         """Return the arrays of the sum with which it went on, named by their places, if it did."""
         return {str(place): array for place, array in enumerate(self._lesson)}
 
-    def memory(self) -> State:
+    def snapshot(self) -> State:
         """Return what is known of the sum under way, and by what to know that all were told."""
         self._begin()
         return {**self._learned(), "partial": self._partial}
 
-    def recall(self, lessons: Iterable[State], memory: State) -> None:
+    def restore(self, log_entries: Iterable[State], snapshot: State) -> None:
         """Go through the sums again, and compute this agent's part of the one under way."""
         with one_blas_thread():
-            for lesson in lessons:
-                if lesson:
-                    self._relearn(lesson)
+            for log_entry in log_entries:
+                if log_entry:
+                    self._relearn(log_entry)
             what, learned = f"the memory of agent {self._id}", self._learned()
             shapes = {name: array.shape for name, array in learned.items()}
-            size = np.size(memory.get("partial", ()))
-            told = recalled(memory, {**shapes, "partial": (size,)}, what)
-            require_same(told, learned, what)
+            size = np.size(snapshot.get("partial", ()))
+            told = checked_arrays(snapshot, {**shapes, "partial": (size,)}, what)
+            require_equal_state(told, learned, what)
             self._begin()
         if size != self._part.size:
             raise MessageError(
@@ -152,13 +152,13 @@ class SumAgent:
     def _learned(self) -> State:
         return {**self.state(), "checksum": np.array([self._checksum], dtype=np.int64)}
 
-    def _relearn(self, lesson: State) -> None:
+    def _relearn(self, log_entry: State) -> None:
         what = f"lesson {self._updates} of agent {self._id}"
         if self._finished:
             raise MessageError(f"there is a {what}, whose program ended before; leave it out.")
-        places = [str(place) for place in range(len(lesson))]
-        shapes = {place: np.shape(lesson[place]) for place in places if place in lesson}
-        told = recalled(lesson, shapes, what)
+        places = [str(place) for place in range(len(log_entry))]
+        shapes = {place: np.shape(log_entry[place]) for place in places if place in log_entry}
+        told = checked_arrays(log_entry, shapes, what)
         try:
             self._learn(*flat(list(told.values())))
         except Exception as cause:
@@ -175,12 +175,12 @@ class SumAgent:
         try:
             part = self._program.send(self._lesson)
         except StopIteration as end:
-            ending: Ending = end.value
-            self._standing, self._finished = ending.standing, ending.reason
+            ending: ProgramOutcome = end.value
+            self._iterate, self._finished = ending.iterate, ending.reason
             # The others may need this agent to pass on messages for a while: empty ones.
             self._to_compute = lambda: (np.zeros(0),)
         else:
-            self._standing, self._to_compute = part.standing, part.compute
+            self._iterate, self._to_compute = part.iterate, part.compute
 
     def _begin(self) -> None:
         """Compute its part of the sum under way, if that is not done."""

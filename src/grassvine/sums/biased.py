@@ -19,7 +19,7 @@ from grassvine.protocol.agent import State
 from grassvine.protocol.method import Setup
 from grassvine.protocol.report import StepReport
 from grassvine.sums.agent import SumAgent
-from grassvine.sums.biased_fit import Effort, OffsetStanding, fit_offsets
+from grassvine.sums.biased_fit import BiasedIterate, StoppingCriteria, fit_offsets
 from grassvine.sums.biased_selection import BIAS_PENALTIES, choose_offsets, most_sums
 from grassvine.sums.program import Program
 
@@ -68,8 +68,8 @@ class Offsets:
 
     def timetable(self, network: Network, rng: Generator) -> Timetable:
         """Leave time for as many sums as there may be."""
-        effort, n_ranks = self._effort(), len(self.ranks) or 1
-        n_sums = most_sums(effort, n_ranks) if self.mu == "auto" else 1 + effort.max_passes
+        criteria, n_ranks = self._effort(), len(self.ranks) or 1
+        n_sums = most_sums(criteria, n_ranks) if self.mu == "auto" else 1 + criteria.max_passes
         return spanning_tree(network).rounds(n_sums)
 
     def agent(self, plan: Setup, number: int, problem: LocalProblem) -> "OffsetAgent":
@@ -86,10 +86,10 @@ class Offsets:
         )
 
     def _program(self, plan: Setup, problem: CompletionProblem) -> Program:
-        start, effort = plan.start(0), self._effort()
+        start, criteria = plan.start(0), self._effort()
         if self.mu != "auto":
             own = OffsetRatings(problem.ratings, self.mu, self.mu_b, problem.threads)
-            return fit_offsets(own, start, effort)
+            return fit_offsets(own, start, criteria)
         return choose_offsets(
             problem.ratings,
             start,
@@ -97,11 +97,11 @@ class Offsets:
             share=self.share,
             seed=plan.seed,
             threads=problem.threads,
-            effort=effort,
+            criteria=criteria,
         )
 
-    def _effort(self) -> Effort:
-        return Effort(self.max_passes, self.tolerance)
+    def _effort(self) -> StoppingCriteria:
+        return StoppingCriteria(self.max_passes, self.tolerance)
 
 
 class OffsetAgent(SumAgent):
@@ -113,8 +113,8 @@ class OffsetAgent(SumAgent):
 
     def conclude(self, slot: int) -> StepReport:
         """Evaluate the cost of the agent's own users."""
-        model = self._standing
-        if not isinstance(model, OffsetStanding):  # stopped before the first sum
+        model = self._iterate
+        if not isinstance(model, BiasedIterate):  # stopped before the first sum
             return super().conclude(slot)
         problem = OffsetRatings(self._ratings, model.mu, model.mu_b, self._threads)
         evaluation = problem.evaluate(model.factors, model.offsets, model.centre)
@@ -130,8 +130,8 @@ class OffsetAgent(SumAgent):
 
     def state(self) -> State:
         """Return an orthonormal basis of the factors, and the model."""
-        model = self._standing
-        if not isinstance(model, OffsetStanding):
+        model = self._iterate
+        if not isinstance(model, BiasedIterate):
             return super().state()
         return {
             **super().state(),

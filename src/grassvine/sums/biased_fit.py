@@ -28,7 +28,7 @@ from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array, as_matrix
 from grassvine.foundations.options import real_number, whole_number
 from grassvine.problems.biased_ratings import OffsetRatings
-from grassvine.sums.program import Adding, Ending, Program, Standing, add_up
+from grassvine.sums.program import Iterate, Program, ProgramOutcome, Subprogram, all_reduce
 
 # The cost has settled when this many iterations together lower it by less than the tolerance.
 PATIENCE = 5
@@ -36,7 +36,7 @@ ARMIJO = 1e-4
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class OffsetStanding(Standing):
+class BiasedIterate(Iterate):
     """Where the fit stands: factors, offsets and centre, and with which penalties."""
 
     factors: Array
@@ -47,7 +47,7 @@ class OffsetStanding(Standing):
 
 
 @dataclass(frozen=True, slots=True)
-class Effort:
+class StoppingCriteria:
     """How long to go on with a fit.
 
     Parameters
@@ -68,7 +68,7 @@ class Effort:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Totals:
+class RatingStatistics:
     """What all agents hold together: ratings an item, users with ratings, level and spread."""
 
     counts: Array
@@ -86,34 +86,36 @@ class Totals:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Look:
+class BiasedEvaluation:
     """The cost at a point [A, c], its gradient, and the gradient divided by the curvature."""
 
     point: Array
     cost: float
     gradient: Array
     scaled: Array
-    standing: OffsetStanding
+    iterate: BiasedIterate
 
 
-Descending: TypeAlias = Adding[tuple[Look, str]]
+Descent: TypeAlias = Subprogram[tuple[BiasedEvaluation, str]]
 
 
-def fit_offsets(problem: OffsetRatings, start: Array, effort: Effort | None = None) -> Program:
+def fit_offsets(
+    problem: OffsetRatings, start: Array, criteria: StoppingCriteria | None = None
+) -> Program:
     """Fit factors and offsets to the ratings of all agents, from an orthonormal start."""
     start = as_matrix(start, n_items=problem.n_items, name="start")
-    totals = yield from add_totals(problem.ratings, Standing(start))
-    look, reason = yield from descend_offsets(
-        problem, totals, scaled_start(start, totals), effort or Effort()
+    statistics = yield from sum_statistics(problem.ratings, Iterate(start))
+    evaluation, reason = yield from minimise(
+        problem, statistics, scaled_start(start, statistics), criteria or StoppingCriteria()
     )
-    return Ending(look.standing, reason)
+    return ProgramOutcome(evaluation.iterate, reason)
 
 
-def add_totals(ratings: Ratings, standing: Standing) -> Adding[Totals]:
+def sum_statistics(ratings: Ratings, iterate: Iterate) -> Subprogram[RatingStatistics]:
     """Add up counts, level and spread of the ratings of all agents."""
     values = ratings.values
-    counts, n_users, level, squares = yield from add_up(
-        standing,
+    counts, n_users, level, squares = yield from all_reduce(
+        iterate,
         lambda: (
             np.bincount(ratings.items, minlength=ratings.n_items).astype(np.float64),
             float(np.count_nonzero(np.diff(ratings.starts))),
@@ -125,78 +127,91 @@ def add_totals(ratings: Ratings, standing: Standing) -> Adding[Totals]:
     centre = float(level / total)
     variance = max(float(squares / total) - centre * centre, 0.0)
     # Where all ratings are equal any scale will do.
-    return Totals(counts, max(float(n_users), 1.0), centre, math.sqrt(variance) or 1.0)
+    return RatingStatistics(counts, max(float(n_users), 1.0), centre, math.sqrt(variance) or 1.0)
 
 
-def scaled_start(start: Array, totals: Totals) -> Array:
+def scaled_start(start: Array, statistics: RatingStatistics) -> Array:
     """Return [A, 0], with A as long as if it and W alike made up the spread of the ratings."""
     n_items, rank = start.shape
-    length = math.sqrt(n_items * totals.deviation / math.sqrt(rank))
+    length = math.sqrt(n_items * statistics.deviation / math.sqrt(rank))
     return np.hstack([length * start, np.zeros((n_items, 1))])
 
 
-def descend_offsets(
-    problem: OffsetRatings, totals: Totals, point: Array, effort: Effort
-) -> Descending:
+def minimise(
+    problem: OffsetRatings, statistics: RatingStatistics, point: Array, criteria: StoppingCriteria
+) -> Descent:
     """Go down from a point; return the lowest that was seen and why it is the last."""
-    here = yield from _look(problem, totals, point, None)
+    here = yield from _evaluate(problem, statistics, point, None)
     direction, step = -here.scaled, 1.0
     costs = [here.cost]
-    for _ in range(effort.max_passes - 1):
-        slope = float(np.vdot(here.gradient, direction))
-        if not -slope * step > np.finfo(float).eps * here.cost:
+    for _ in range(criteria.max_passes - 1):
+        directional_derivative = float(np.vdot(here.gradient, direction))
+        if not -directional_derivative * step > np.finfo(float).eps * here.cost:
             return here, "no step lowers the cost any more"
-        there = yield from _look(problem, totals, here.point + step * direction, here)
-        excess = there.cost - here.cost - step * slope
-        if there.cost > here.cost + ARMIJO * step * slope:
+        there = yield from _evaluate(problem, statistics, here.point + step * direction, here)
+        excess = there.cost - here.cost - step * directional_derivative
+        if there.cost > here.cost + ARMIJO * step * directional_derivative:
             # The lowest point of the parabola, where that is a good deal nearer.
-            step *= min(max(-0.5 * step * slope / excess, 0.1), 0.5)
+            step *= min(max(-0.5 * step * directional_derivative / excess, 0.1), 0.5)
             continue
-        new_slope = float(np.vdot(there.gradient, direction))
-        bend = new_slope - slope
+        new_derivative = float(np.vdot(there.gradient, direction))
+        curvature_along = new_derivative - directional_derivative
         change = float(np.vdot(there.gradient - here.gradient, there.scaled))
-        onward = max(change / bend, 0.0) * direction - there.scaled if bend > 0.0 else -there.scaled
-        step *= min(max(-slope / bend, 1 / 3), 3.0) if bend > 0.0 else 3.0
+        onward = (
+            max(change / curvature_along, 0.0) * direction - there.scaled
+            if curvature_along > 0.0
+            else -there.scaled
+        )
+        step *= (
+            min(max(-directional_derivative / curvature_along, 1 / 3), 3.0)
+            if curvature_along > 0.0
+            else 3.0
+        )
         direction = onward if np.vdot(onward, there.gradient) < 0.0 else -there.scaled
         here = there
         costs.append(here.cost)
         if (
             len(costs) > PATIENCE
-            and costs[-1 - PATIENCE] - costs[-1] <= effort.tolerance * costs[-1]
+            and costs[-1 - PATIENCE] - costs[-1] <= criteria.tolerance * costs[-1]
         ):
             return here, f"the cost settled (μ = {problem.mu:.4g}, μ_b = {problem.mu_b:.4g})"
-    return here, f"{effort.max_passes} passes are over"
+    return here, f"{criteria.max_passes} passes are over"
 
 
-def _look(
-    problem: OffsetRatings, totals: Totals, point: Array, before: Look | None
-) -> Adding[Look]:
+def _evaluate(
+    problem: OffsetRatings,
+    statistics: RatingStatistics,
+    point: Array,
+    before: BiasedEvaluation | None,
+) -> Subprogram[BiasedEvaluation]:
     """Evaluate the cost of all at a point."""
     mu, mu_b = problem.mu, problem.mu_b
     factors, offsets = np.ascontiguousarray(point[:, :-1]), np.ascontiguousarray(point[:, -1])
-    here = OffsetStanding(
+    here = BiasedIterate(
         np.linalg.qr(factors)[0],
         factors=factors,
         offsets=offsets,
-        centre=totals.centre,
+        centre=statistics.centre,
         mu=mu,
         mu_b=mu_b,
     )
 
     def own() -> tuple[float, Array, Array, Array]:
-        found = problem.evaluate(factors, offsets, totals.centre)
+        found = problem.evaluate(factors, offsets, statistics.centre)
         return found.cost, found.factor_gradient, found.offset_gradient, found.gram
 
-    seen = before.standing if before else here
-    cost, by_factors, by_offsets, gram = yield from add_up(seen, own)
+    seen = before.iterate if before else here
+    cost, by_factors, by_offsets, gram = yield from all_reduce(seen, own)
     total = float(cost + 0.5 * mu * np.vdot(factors, factors) + 0.5 * mu_b * offsets @ offsets)
     by_factors = by_factors + mu * factors
     by_offsets = by_offsets + mu_b * offsets
     energies, axes = np.linalg.eigh(gram)
-    divisors = np.outer(totals.counts / totals.n_users, np.maximum(energies, 0.0)) + mu
+    divisors = np.outer(statistics.counts / statistics.n_users, np.maximum(energies, 0.0)) + mu
     gradient = np.column_stack([by_factors, by_offsets])
     scaled = np.column_stack(
-        [(by_factors @ axes / divisors) @ axes.T, by_offsets / (totals.counts + mu_b)]
+        [(by_factors @ axes / divisors) @ axes.T, by_offsets / (statistics.counts + mu_b)]
     )
     norm = float(np.linalg.norm(gradient))
-    return Look(point, total, gradient, scaled, replace(here, cost=total, gradient_norm=norm))
+    return BiasedEvaluation(
+        point, total, gradient, scaled, replace(here, cost=total, gradient_norm=norm)
+    )

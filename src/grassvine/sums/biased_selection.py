@@ -17,13 +17,13 @@ from grassvine.data import Ratings, hold_out_of_users
 from grassvine.foundations.arrays import Array, as_matrix
 from grassvine.problems.biased_ratings import OffsetRatings
 from grassvine.sums.biased_fit import (
-    Effort,
-    Look,
-    add_totals,
-    descend_offsets,
+    BiasedEvaluation,
+    StoppingCriteria,
+    minimise,
     scaled_start,
+    sum_statistics,
 )
-from grassvine.sums.program import Adding, Ending, Program, Standing, add_up
+from grassvine.sums.program import Iterate, Program, ProgramOutcome, Subprogram, all_reduce
 
 # The candidates: μ as shares of the scale of noise, and μ_b.
 STRENGTHS = tuple(2.0 ** (-k / 2) for k in range(13))
@@ -38,11 +38,11 @@ class Candidate:
     """A share of the scale of noise, where it led, and the mean squared error held out."""
 
     strength: float
-    look: Look
+    evaluation: BiasedEvaluation
     error: float
 
 
-Trying: TypeAlias = Adding[Candidate]
+Trying: TypeAlias = Subprogram[Candidate]
 
 
 def choose_offsets(
@@ -53,7 +53,7 @@ def choose_offsets(
     share: float = 0.1,
     seed: int = 0,
     threads: int = 1,
-    effort: Effort | None = None,
+    criteria: StoppingCriteria | None = None,
 ) -> Program:
     """Choose μ, μ_b and the rank on a share of the entries, then fit to all of them.
 
@@ -73,48 +73,48 @@ def choose_offsets(
         How long to go on with each fit.
     """
     start = as_matrix(start, n_items=ratings.n_items, name="start")
-    effort = effort or Effort()
+    criteria = criteria or StoppingCriteria()
     rest, held = hold_out_of_users(ratings, share, seed)
-    totals = yield from add_totals(rest, Standing(start))
+    statistics = yield from sum_statistics(rest, Iterate(start))
 
     def attempt(strength: float, mu_b: float, point: Array) -> Trying:
-        problem = OffsetRatings(rest, strength * totals.noise_scale, mu_b, threads)
-        look, _ = yield from descend_offsets(problem, totals, point, effort)
-        model = look.standing
+        problem = OffsetRatings(rest, strength * statistics.noise_scale, mu_b, threads)
+        evaluation, _ = yield from minimise(problem, statistics, point, criteria)
+        model = evaluation.iterate
 
         def own() -> tuple[float, float]:
             users, items = held.users_of_values(), held.items
             found = problem.predict(model.factors, model.offsets, model.centre, users, items)
             return float(np.sum((found - held.values) ** 2)), float(held.n_values)
 
-        error, count = yield from add_up(model, own)
-        return Candidate(strength, look, float(error) / max(float(count), 1.0))
+        error, count = yield from all_reduce(model, own)
+        return Candidate(strength, evaluation, float(error) / max(float(count), 1.0))
 
     best_of_ranks: list[Candidate] = []
     for rank in ranks or (start.shape[1],):
-        first = scaled_start(start[:, :rank], totals)
+        first = scaled_start(start[:, :rank], statistics)
         best = yield from attempt(STRENGTHS[0], BIAS_PENALTIES[0], first)
         for strength in STRENGTHS[1:]:
-            awake = best.look.point + WAKE * first
+            awake = best.evaluation.point + WAKE * first
             candidate = yield from attempt(strength, BIAS_PENALTIES[0], awake)
             if candidate.error > best.error:
                 break
             best = candidate
         # For each rank: where μ_b is too large, a factor more may stand in for the biases.
         for mu_b in BIAS_PENALTIES[1:]:
-            candidate = yield from attempt(best.strength, mu_b, best.look.point)
+            candidate = yield from attempt(best.strength, mu_b, best.evaluation.point)
             best = min(best, candidate, key=lambda candidate: candidate.error)
         best_of_ranks.append(best)
     best = min(best_of_ranks, key=lambda candidate: candidate.error)
 
-    chosen = best.look.standing
-    totals = yield from add_totals(ratings, chosen)
-    problem = OffsetRatings(ratings, best.strength * totals.noise_scale, chosen.mu_b, threads)
-    look, reason = yield from descend_offsets(problem, totals, best.look.point, effort)
-    return Ending(look.standing, reason)
+    chosen = best.evaluation.iterate
+    statistics = yield from sum_statistics(ratings, chosen)
+    problem = OffsetRatings(ratings, best.strength * statistics.noise_scale, chosen.mu_b, threads)
+    evaluation, reason = yield from minimise(problem, statistics, best.evaluation.point, criteria)
+    return ProgramOutcome(evaluation.iterate, reason)
 
 
-def most_sums(effort: Effort, n_ranks: int) -> int:
+def most_sums(criteria: StoppingCriteria, n_ranks: int) -> int:
     """Return how many sums :func:`choose_offsets` may take."""
     n_candidates = n_ranks * (len(STRENGTHS) + len(BIAS_PENALTIES) - 1)
-    return 2 + n_candidates * (effort.max_passes + 1) + effort.max_passes
+    return 2 + n_candidates * (criteria.max_passes + 1) + criteria.max_passes

@@ -26,7 +26,7 @@ import numpy as np
 from grassvine.foundations.arrays import Array
 from grassvine.geometry import Grassmann
 from grassvine.problems.base import TwiceDifferentiable
-from grassvine.sums.program import Adding, Standing, add_up
+from grassvine.sums.program import Iterate, Subprogram, all_reduce
 
 LONGEST = 0.8  # radians: the largest principal angle of a step
 MOST_HALVINGS = 30
@@ -45,60 +45,60 @@ class Point:
     basis: Array
     cost: float
     squared_error: float
-    slope: Array  # the Euclidean gradient
+    euclidean_gradient: Array  # the Euclidean gradient
     gram: Array
-    watched: float = 0.0  # what a watch counts
+    monitored: float = 0.0  # what a watch counts
 
     @property
     def gradient(self) -> Array:
         """The Riemannian gradient."""
-        return _GRASSMANN.project(self.basis, self.slope)
+        return _GRASSMANN.project(self.basis, self.euclidean_gradient)
 
     @property
-    def standing(self) -> Standing:
+    def iterate(self) -> Iterate:
         """What others may see."""
-        return Standing(self.basis, self.cost, float(np.linalg.norm(self.gradient)))
+        return Iterate(self.basis, self.cost, float(np.linalg.norm(self.gradient)))
 
 
-class Divider(Protocol):
+class Preconditioner(Protocol):
     """A preconditioner M; it may need sums of its own before it can divide."""
 
-    def prepare(self, point: Point, iteration: int) -> Adding[None]:
+    def prepare(self, point: Point, iteration: int) -> Subprogram[None]:
         """Add up what it needs at a point."""
         ...
 
-    def divide(self, point: Point, tangent: Array) -> Array:
+    def apply_inverse(self, point: Point, tangent: Array) -> Array:
         """Return M⁻¹ξ."""
         ...
 
 
-class Watch(Protocol):
+class Monitor(Protocol):
     """Counts something at each point, which is added up beside the cost, and may end a descent."""
 
     def count(self, basis: Array) -> float:
         """Return this agent's part of the number."""
         ...
 
-    def judge(self, point: Point) -> str:
+    def check(self, point: Point) -> str:
         """Look at a point that was reached; return why to end there, or nothing."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Descent:
+class DescentResult:
     """Where a descent ended, why, and whether that is a minimum."""
 
     point: Point
     iterations: int
     reason: str
-    settled: bool
+    converged: bool
 
 
-Descending: TypeAlias = Adding[Descent]
+Descent: TypeAlias = Subprogram[DescentResult]
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class StoppingRule:
     """When to stop: at a gradient, after iterations, or when the descent is stuck.
 
     It is stuck when the cost fell by less than 1 % ``patience`` times running, and the gradient
@@ -117,52 +117,54 @@ class Rules:
 
 
 def evaluate(
-    problem: TwiceDifferentiable, basis: Array, standing: Standing, watch: Watch | None = None
-) -> Adding[Point]:
+    problem: TwiceDifferentiable, basis: Array, iterate: Iterate, monitor: Monitor | None = None
+) -> Subprogram[Point]:
     """Evaluate the problems of all agents at a basis."""
 
     def own() -> tuple[Array, Array, Array]:
         here = problem.evaluate(basis)
         # It is NaN where it means nothing; a sum is one of numbers.
         error = 0.0 if math.isnan(here.squared_error) else here.squared_error
-        numbers = [here.cost, error, *([watch.count(basis)] if watch else [])]
+        numbers = [here.cost, error, *([monitor.count(basis)] if monitor else [])]
         return here.gradient, here.gram, np.array(numbers)
 
-    slope, gram, sums = yield from add_up(standing, own)
-    cost, squared_error, *watched = map(float, sums)
-    return Point(basis, cost, squared_error, slope, gram, *watched)
+    euclidean_gradient, gram, sums = yield from all_reduce(iterate, own)
+    cost, squared_error, *monitored = map(float, sums)
+    return Point(basis, cost, squared_error, euclidean_gradient, gram, *monitored)
 
 
-def descend_together(
+def conjugate_gradient(
     problem: TwiceDifferentiable,
     start: Array,
-    divider: Divider,
-    rules: Rules,
-    watch: Watch | None = None,
-) -> Descending:
+    preconditioner: Preconditioner,
+    stopping: StoppingRule,
+    monitor: Monitor | None = None,
+) -> Descent:
     """Minimise the sum of all agents' costs from a common start."""
-    point = yield from evaluate(problem, start, Standing(start), watch)
-    if watch:
-        watch.judge(point)
+    point = yield from evaluate(problem, start, Iterate(start), monitor)
+    if monitor:
+        monitor.check(point)
     lengths: list[float] = []  # of the gradients
     towards = last_gradient = None
     last_product = 1.0
     slow = 0
-    for iteration in range(rules.max_iterations):
+    for iteration in range(stopping.max_iterations):
         gradient = point.gradient
-        if float(np.linalg.norm(gradient)) <= NO_SLOPE * float(np.linalg.norm(point.slope)):
+        if float(np.linalg.norm(gradient)) <= NO_SLOPE * float(
+            np.linalg.norm(point.euclidean_gradient)
+        ):
             reason = "the gradient is zero but for rounding"
-            return Descent(point, iteration, reason, settled=True)
-        yield from divider.prepare(point, iteration)
-        scaled = _GRASSMANN.project(point.basis, divider.divide(point, gradient))
+            return DescentResult(point, iteration, reason, converged=True)
+        yield from preconditioner.prepare(point, iteration)
+        scaled = _GRASSMANN.project(point.basis, preconditioner.apply_inverse(point, gradient))
         product = float(np.sum(scaled * gradient))
         lengths.append(math.sqrt(max(product, 0.0)))
-        if lengths[-1] <= rules.tolerance * lengths[0]:
-            reason = f"the gradient fell to {rules.tolerance:g} of its first length"
-            return Descent(point, iteration, reason, settled=True)
-        if rules.patience and slow >= rules.patience and rules.stuck(lengths):
-            reason = f"the cost fell by less than {rules.slow:.0%} {slow} times running"
-            return Descent(point, iteration, reason, settled=False)
+        if lengths[-1] <= stopping.tolerance * lengths[0]:
+            reason = f"the gradient fell to {stopping.tolerance:g} of its first length"
+            return DescentResult(point, iteration, reason, converged=True)
+        if stopping.patience and slow >= stopping.patience and stopping.stuck(lengths):
+            reason = f"the cost fell by less than {stopping.slow:.0%} {slow} times running"
+            return DescentResult(point, iteration, reason, converged=False)
         direction = -scaled
         if towards is not None and last_gradient is not None:
             carried = _GRASSMANN.project(point.basis, last_gradient)
@@ -170,16 +172,18 @@ def descend_together(
             mixed = direction + beta * _GRASSMANN.project(point.basis, towards)
             if float(np.sum(mixed * gradient)) < 0.0:
                 direction = mixed
-        there = yield from _search(problem, point, gradient, direction, watch)
+        there = yield from _search(problem, point, gradient, direction, monitor)
         if there is None:
-            return Descent(point, iteration, "no step improves the cost any more", settled=True)
+            return DescentResult(
+                point, iteration, "no step improves the cost any more", converged=True
+            )
         gained = (point.cost - there.cost) / abs(point.cost) if point.cost else 0.0
-        slow = slow + 1 if gained < rules.slow else 0
+        slow = slow + 1 if gained < stopping.slow else 0
         point, towards, last_gradient, last_product = there, direction, gradient, product
-        if watch and (reason := watch.judge(point)):
-            return Descent(point, iteration + 1, reason, settled=False)
-    reason = f"{rules.max_iterations} iterations were done"
-    return Descent(point, rules.max_iterations, reason, settled=False)
+        if monitor and (reason := monitor.check(point)):
+            return DescentResult(point, iteration + 1, reason, converged=False)
+    reason = f"{stopping.max_iterations} iterations were done"
+    return DescentResult(point, stopping.max_iterations, reason, converged=False)
 
 
 def _search(
@@ -187,22 +191,24 @@ def _search(
     point: Point,
     gradient: Array,
     direction: Array,
-    watch: Watch | None,
-) -> Adding[Point | None]:
+    monitor: Monitor | None,
+) -> Subprogram[Point | None]:
     """Go to the minimiser of the second-order model, or less far while the cost rises."""
 
     def own() -> tuple[float]:
         return (float(np.sum(direction * problem.hessian_product(point.basis, direction))),)
 
-    (bend,) = yield from add_up(point.standing, own)
-    curved = float(bend) - float(np.sum(direction * (direction @ (point.basis.T @ point.slope))))
+    (curvature_along,) = yield from all_reduce(point.iterate, own)
+    curved = float(curvature_along) - float(
+        np.sum(direction * (direction @ (point.basis.T @ point.euclidean_gradient)))
+    )
     descent = -float(np.sum(gradient * direction))
     step = descent / curved if curved > 0.0 else 1.0
     length = float(np.linalg.norm(direction, 2))
     step = min(step, LONGEST / length) if length else step
     for _ in range(MOST_HALVINGS):
         basis = _GRASSMANN.exp(point.basis, step * direction)
-        there = yield from evaluate(problem, basis, point.standing, watch)
+        there = yield from evaluate(problem, basis, point.iterate, monitor)
         if there.cost <= point.cost:
             return there
         # Where the model promises no more than rounding, costs cannot tell better from worse.

@@ -22,12 +22,17 @@ import numpy as np
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.seeds import stream
 from grassvine.problems.completion import CompletionProblem
-from grassvine.sums.conjugate_gradient import Descending, Descent, Rules, descend_together
-from grassvine.sums.preconditioners import ItemBlocks, ItemShares
-from grassvine.sums.program import Adding, Standing, add_up
+from grassvine.sums.conjugate_gradient import (
+    Descent,
+    DescentResult,
+    StoppingRule,
+    conjugate_gradient,
+)
+from grassvine.sums.preconditioners import ItemBlocks, ItemScaling
+from grassvine.sums.program import Iterate, Subprogram, all_reduce
 
 FIRST_POWERS, LATER_POWERS = 8, 6  # power iterations
-BETWEEN = Rules(tolerance=1e-8, max_iterations=30, patience=2)
+BETWEEN = StoppingRule(tolerance=1e-8, max_iterations=30, patience=2)
 MOST_AT_THE_END = 250  # iterations
 # A descent that is going to settle shortens its gradient meanwhile.
 PATIENCE, STEADY = 12, 0.1
@@ -48,43 +53,41 @@ class Known:
     energy: float
 
 
-def complete_by_rank(
-    problem: CompletionProblem, rank: int, seed: int, tolerance: float
-) -> Descending:
+def complete_by_rank(problem: CompletionProblem, rank: int, seed: int, tolerance: float) -> Descent:
     """Minimise the cost of all agents, from rank 1 upwards."""
     free = not (problem.unobserved or problem.tikhonov)
     problem = _without_carried(problem, rank) if free else problem
     known = yield from add_known(problem)
-    to_the_end = Rules(tolerance, MOST_AT_THE_END)
+    to_the_end = StoppingRule(tolerance, MOST_AT_THE_END)
     if not free:
         return (yield from _attempt(problem, rank, seed, known, to_the_end))
-    rules = replace(to_the_end, patience=PATIENCE, steady=STEADY)
-    best = yield from _attempt(problem, rank, seed, known, rules)
+    stopping = replace(to_the_end, patience=PATIENCE, steady=STEADY)
+    best = yield from _attempt(problem, rank, seed, known, stopping)
     for attempt in range(1, MOST_ATTEMPTS):
-        if best.settled:
+        if best.converged:
             break
-        other = yield from _attempt(problem, rank, seed, known, rules, attempt)
+        other = yield from _attempt(problem, rank, seed, known, stopping, attempt)
         best, worse = sorted((best, other), key=lambda descent: descent.point.cost)
         if worse.point.cost <= (1.0 + EQUAL) * best.point.cost:
             break
-    if not best.settled:
+    if not best.converged:
         blocks = ItemBlocks(problem, known.density)
-        best = yield from descend_together(problem, best.point.basis, blocks, to_the_end)
+        best = yield from conjugate_gradient(problem, best.point.basis, blocks, to_the_end)
     if recovered(best, known):
         return replace(best, reason=f"the table is recovered: {best.reason}")
     return best
 
 
-def recovered(descent: Descent, known: Known) -> bool:
+def recovered(descent: DescentResult, known: Known) -> bool:
     """Tell whether nothing is left of the known entries: the certificate of a noiseless table."""
     return math.sqrt(descent.point.squared_error) <= RECOVERED * math.sqrt(known.energy)
 
 
-def add_known(problem: CompletionProblem) -> Adding[Known]:
+def add_known(problem: CompletionProblem) -> Subprogram[Known]:
     """Add up which share of the users rated each item, of the table, and the squares of all."""
     ratings = problem.ratings
-    counts, n_users, energy = yield from add_up(
-        Standing(np.zeros((ratings.n_items, 0))),
+    counts, n_users, energy = yield from all_reduce(
+        Iterate(np.zeros((ratings.n_items, 0))),
         lambda: (
             np.bincount(ratings.items, minlength=ratings.n_items).astype(np.float64),
             float(ratings.n_users),
@@ -102,20 +105,20 @@ def _attempt(
     rank: int,
     seed: int,
     known: Known,
-    rules: Rules,
+    stopping: StoppingRule,
     attempt: int = 0,
-) -> Descending:
+) -> Descent:
     """Go up the ranks once, and down to a minimum at the last."""
-    divider = ItemShares(known.shares)
+    preconditioner = ItemScaling(known.shares)
     basis = np.zeros((problem.n_items, 0))
     for size in range(1, rank):
         basis = yield from widened(problem, basis, seed, attempt)
-        descent = yield from descend_together(problem, basis, divider, BETWEEN)
+        descent = yield from conjugate_gradient(problem, basis, preconditioner, BETWEEN)
         basis = descent.point.basis
         assert basis.shape[1] == size
     basis = yield from widened(problem, basis, seed, attempt)
     blocks = ItemBlocks(problem, known.density)
-    return (yield from descend_together(problem, basis, blocks, rules))
+    return (yield from conjugate_gradient(problem, basis, blocks, stopping))
 
 
 def _without_carried(problem: CompletionProblem, rank: int) -> CompletionProblem:
@@ -126,18 +129,20 @@ def _without_carried(problem: CompletionProblem, rank: int) -> CompletionProblem
     return CompletionProblem(kept, threads=problem.threads)
 
 
-def widened(problem: CompletionProblem, basis: Array, seed: int, attempt: int = 0) -> Adding[Array]:
+def widened(
+    problem: CompletionProblem, basis: Array, seed: int, attempt: int = 0
+) -> Subprogram[Array]:
     """Return the basis with the dominant direction of the clipped residual beside it."""
     ratings = problem.ratings
     size = basis.shape[1]
-    standing = Standing(basis)
+    iterate = Iterate(basis)
 
     @cache
     def residuals() -> Array:
         return problem.residuals(basis) if size else ratings.values
 
-    sums = yield from add_up(
-        standing, lambda: (float(np.abs(residuals()).sum()), float(ratings.n_values))
+    sums = yield from all_reduce(
+        iterate, lambda: (float(np.abs(residuals()).sum()), float(ratings.n_values))
     )
     bound = 2.0 * float(sums[0]) / max(float(sums[1]), 1.0)
 
@@ -155,7 +160,7 @@ def widened(problem: CompletionProblem, basis: Array, seed: int, attempt: int = 
     rng = stream(seed, "start", "direction", size, attempt)
     direction = _away_from(basis, rng.standard_normal(ratings.n_items))
     for _ in range(LATER_POWERS if size else FIRST_POWERS):
-        (power,) = yield from add_up(standing, partial(pushed, direction))
+        (power,) = yield from all_reduce(iterate, partial(pushed, direction))
         if not power.any():  # nothing is left: any direction will do
             break
         direction = _away_from(basis, power)

@@ -19,11 +19,27 @@ from grassvine.problems.multitask import MultitaskProblem
 from grassvine.problems.pca import PCAProblem
 from grassvine.protocol.method import Setup
 from grassvine.sums.agent import SumAgent
-from grassvine.sums.conjugate_gradient import Descending, Divider, Rules, descend_together
+from grassvine.sums.conjugate_gradient import (
+    Descent,
+    Preconditioner,
+    StoppingRule,
+    conjugate_gradient,
+)
 from grassvine.sums.continuation import add_known, complete_by_rank
 from grassvine.sums.krylov import leading_directions
-from grassvine.sums.preconditioners import ItemShares, Kronecker, Plain
-from grassvine.sums.program import Adding, Ending, Program, Standing, add_up, restated
+from grassvine.sums.preconditioners import (
+    IdentityPreconditioner,
+    ItemScaling,
+    KroneckerPreconditioner,
+)
+from grassvine.sums.program import (
+    Iterate,
+    Program,
+    ProgramOutcome,
+    Subprogram,
+    all_reduce,
+    map_iterates,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,49 +84,49 @@ class Exact:
     def program(self, problem: LocalProblem, start: Array, seed: int) -> Program:
         """Return what every agent runs over its own problem.
 
-        One owner of all data runs the same with :func:`grassvine.sums.program.alone`.
+        One owner of all data runs the same with :func:`grassvine.sums.program.run_pooled`.
         """
         if not isinstance(problem, TwiceDifferentiable):
             raise PlanError(
                 f"{type(problem).__name__} has no hessian_product, which the exact method needs; "
                 "give it one, or use Gossip."
             )
-        return always_whole(self._program(problem, start, seed), start)
+        return with_full_rank(self._program(problem, start, seed), start)
 
     def _program(self, problem: TwiceDifferentiable, start: Array, seed: int) -> Program:
         if isinstance(problem, PCAProblem):
             return (yield from leading_directions(problem, start, self.max_sums))
         descent = yield from self._descend(problem, start, seed)
-        return Ending(descent.point.standing, descent.reason)
+        return ProgramOutcome(descent.point.iterate, descent.reason)
 
-    def _descend(self, problem: TwiceDifferentiable, start: Array, seed: int) -> Descending:
+    def _descend(self, problem: TwiceDifferentiable, start: Array, seed: int) -> Descent:
         if self.by_rank and isinstance(problem, CompletionProblem):
             return (yield from complete_by_rank(problem, start.shape[1], seed, self.tolerance))
-        divider = yield from _divider(problem)
-        rules = Rules(self.tolerance, self.max_sums)
-        return (yield from descend_together(problem, start, divider, rules))
+        preconditioner = yield from _preconditioner(problem)
+        stopping = StoppingRule(self.tolerance, self.max_sums)
+        return (yield from conjugate_gradient(problem, start, preconditioner, stopping))
 
 
-def always_whole(program: Program, start: Array) -> Program:
+def with_full_rank(program: Program, start: Array) -> Program:
     """Let a basis that has not its full rank yet be seen filled up from the start.
 
     Whoever stops a run early then finds a basis of the plan's rank.
     """
     rank = start.shape[1]
 
-    def whole(standing: Standing) -> Standing:
-        if standing.basis.shape[1] >= rank:
-            return standing
-        both = np.column_stack([standing.basis, start])
-        return replace(standing, basis=np.ascontiguousarray(np.linalg.qr(both)[0][:, :rank]))
+    def whole(iterate: Iterate) -> Iterate:
+        if iterate.basis.shape[1] >= rank:
+            return iterate
+        both = np.column_stack([iterate.basis, start])
+        return replace(iterate, basis=np.ascontiguousarray(np.linalg.qr(both)[0][:, :rank]))
 
-    return restated(program, whole)
+    return map_iterates(program, whole)
 
 
-def _divider(problem: TwiceDifferentiable) -> Adding[Divider]:
+def _preconditioner(problem: TwiceDifferentiable) -> Subprogram[Preconditioner]:
     if isinstance(problem, CompletionProblem):
         known = yield from add_known(problem)
-        return ItemShares(known.shares)
+        return ItemScaling(known.shares)
     if isinstance(problem, MultitaskProblem):
         tasks = problem.tasks
 
@@ -120,6 +136,8 @@ def _divider(problem: TwiceDifferentiable) -> Adding[Divider]:
                 moments += features.T @ features
             return moments, float(tasks.n_tasks)
 
-        features, n_tasks = yield from add_up(Standing(np.zeros((problem.n_items, 0))), own)
-        return Kronecker(features / float(n_tasks) + problem.ridge * np.eye(problem.n_items))
-    return Plain()
+        features, n_tasks = yield from all_reduce(Iterate(np.zeros((problem.n_items, 0))), own)
+        return KroneckerPreconditioner(
+            features / float(n_tasks) + problem.ridge * np.eye(problem.n_items)
+        )
+    return IdentityPreconditioner()

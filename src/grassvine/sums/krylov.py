@@ -19,7 +19,7 @@ import numpy as np
 
 from grassvine.foundations.arrays import Array
 from grassvine.problems.pca import PCAProblem
-from grassvine.sums.program import Ending, Program, Standing, add_up
+from grassvine.sums.program import Iterate, Program, ProgramOutcome, all_reduce
 
 # Then Q shrinks to the best of itself: what is kept must fit, and be made orthonormal each time.
 MOST_BLOCKS, KEPT_BLOCKS = 30, 3
@@ -28,11 +28,11 @@ MOST_BLOCKS, KEPT_BLOCKS = 30, 3
 def leading_directions(problem: PCAProblem, start: Array, max_sums: int) -> Program:
     """Find the leading eigenspace of the samples of all agents."""
     n_items, rank = start.shape
-    block, standing = start, Standing(start)
+    block, iterate = start, Iterate(start)
     space = images = np.zeros((n_items, 0))
     reason = f"{max_sums} sums were done"
     for _ in range(max_sums):
-        (image,) = yield from add_up(standing, partial(_image, problem, standing.basis, block))
+        (image,) = yield from all_reduce(iterate, partial(_image, problem, iterate.basis, block))
         space, images = np.column_stack([space, block]), np.column_stack([images, image])
         inner = space.T @ images
         values, vectors = np.linalg.eigh(0.5 * (inner + inner.T))
@@ -41,7 +41,7 @@ def leading_directions(problem: PCAProblem, start: Array, max_sums: int) -> Prog
         basis = np.ascontiguousarray(space @ best)
         residual = images @ best - basis * values[:rank]
         norm = float(np.linalg.norm(residual))
-        standing = Standing(basis, -0.5 * float(values[:rank].sum()), norm)
+        iterate = Iterate(basis, -0.5 * float(values[:rank].sum()), norm)
         if norm <= _rounding(start) * values[0] or space.shape[1] == n_items:
             reason = "the gradient is rounding"
             break
@@ -51,7 +51,7 @@ def leading_directions(problem: PCAProblem, start: Array, max_sums: int) -> Prog
         # Together, since a residual that is nearly 0 must not bring in what is known already.
         both = np.linalg.qr(np.column_stack([space, residual]))[0]
         block = np.ascontiguousarray(both[:, space.shape[1] :])
-    return Ending(standing, reason)
+    return ProgramOutcome(iterate, reason)
 
 
 def _image(problem: PCAProblem, basis: Array, block: Array) -> tuple[Array]:

@@ -7,42 +7,42 @@ import numpy as np
 from grassvine.foundations.arrays import Array
 from grassvine.problems.completion import CompletionProblem
 from grassvine.sums.conjugate_gradient import Point
-from grassvine.sums.program import Adding, add_up
+from grassvine.sums.program import Subprogram, all_reduce
 
 # A direction without weights, or a feature without values, must not be divided by zero.
 FLOOR = 1e-14
 REFRESH = 15  # iterations
 
 
-def _nothing() -> Adding[None]:
+def _nothing() -> Subprogram[None]:
     return
     yield
 
 
 @dataclass(frozen=True, slots=True)
-class Plain:
+class IdentityPreconditioner:
     """No preconditioner."""
 
-    def prepare(self, point: Point, iteration: int) -> Adding[None]:
+    def prepare(self, point: Point, iteration: int) -> Subprogram[None]:
         """Add up nothing."""
         return _nothing()
 
-    def divide(self, point: Point, tangent: Array) -> Array:
+    def apply_inverse(self, point: Point, tangent: Array) -> Array:
         """Return ξ."""
         return tangent
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ItemShares:
+class ItemScaling:
     """Completion: diag(p_i + λ + μ)·ξ·WᵀW, p_i being the share of the users who rated item i."""
 
     scales: Array
 
-    def prepare(self, point: Point, iteration: int) -> Adding[None]:
+    def prepare(self, point: Point, iteration: int) -> Subprogram[None]:
         """Add up nothing."""
         return _nothing()
 
-    def divide(self, point: Point, tangent: Array) -> Array:
+    def apply_inverse(self, point: Point, tangent: Array) -> Array:
         """Return M⁻¹ξ."""
         return _by_gram(tangent / self.scales[:, None], point.gram)
 
@@ -61,15 +61,15 @@ class ItemBlocks:
         self._density = density
         self._blocks = np.zeros(0)
 
-    def prepare(self, point: Point, iteration: int) -> Adding[None]:
+    def prepare(self, point: Point, iteration: int) -> Subprogram[None]:
         """Add up the blocks."""
         if iteration % REFRESH == 0:
-            (total,) = yield from add_up(
-                point.standing, lambda: (self._problem.item_blocks(point.basis),)
+            (total,) = yield from all_reduce(
+                point.iterate, lambda: (self._problem.item_blocks(point.basis),)
             )
             self._blocks = _unpacked(total, point.basis.shape[1])
 
-    def divide(self, point: Point, tangent: Array) -> Array:
+    def apply_inverse(self, point: Point, tangent: Array) -> Array:
         """Return M⁻¹ξ."""
         problem = self._problem
         share = 1e-3 * self._density + problem.unobserved + problem.tikhonov
@@ -78,16 +78,16 @@ class ItemBlocks:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Kronecker:
+class KroneckerPreconditioner:
     """Multitask: (Σ X_tᵀX_t/T + λI)·ξ·WᵀW, the Hessian as if all tasks had the same features."""
 
     features: Array
 
-    def prepare(self, point: Point, iteration: int) -> Adding[None]:
+    def prepare(self, point: Point, iteration: int) -> Subprogram[None]:
         """Add up nothing."""
         return _nothing()
 
-    def divide(self, point: Point, tangent: Array) -> Array:
+    def apply_inverse(self, point: Point, tangent: Array) -> Array:
         """Return M⁻¹ξ."""
         return _by_gram(_solve(_floored(self.features), tangent), point.gram)
 

@@ -3,7 +3,7 @@
 A program is a generator that each agent runs over its own problem. It yields how to compute its
 part of a sum and is sent the sum of all parts, which has the same bits everywhere; so all agents
 take the same decisions, and stand at the same point. Here the sums go up and down a tree;
-:func:`alone` runs the same program for one owner of all data.
+:func:`run_pooled` runs the same program for one owner of all data.
 
 All that takes a pass over the data happens in computing a part: a program that is told its sums
 once more goes through them without one.
@@ -22,7 +22,7 @@ from grassvine.foundations.blas import one_blas_thread
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Standing:
+class Iterate:
     """Where a program stands: a basis, the cost of all, and the length of the gradient."""
 
     basis: Array
@@ -43,26 +43,26 @@ class Part:
     """
 
     compute: Compute
-    standing: Standing
+    iterate: Iterate
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ending:
+class ProgramOutcome:
     """Where a program ended, and why."""
 
-    standing: Standing
+    iterate: Iterate
     reason: str
 
 
 Result = TypeVar("Result")
 # Is sent the arrays of its parts, summed over all agents.
-Adding: TypeAlias = Generator[Part, list[Array], Result]
-Program: TypeAlias = Adding[Ending]
+Subprogram: TypeAlias = Generator[Part, list[Array], Result]
+Program: TypeAlias = Subprogram[ProgramOutcome]
 
 
-def add_up(standing: Standing, compute: Compute) -> Adding[list[Array]]:
+def all_reduce(iterate: Iterate, compute: Compute) -> Subprogram[list[Array]]:
     """Add several arrays over all agents in one sum; for use with ``yield from``."""
-    return (yield Part(compute, standing))
+    return (yield Part(compute, iterate))
 
 
 def flat(arrays: Sequence[ArrayLike]) -> tuple[Array, list[tuple[int, ...]]]:
@@ -79,11 +79,13 @@ def shaped(numbers: Array, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
     return [piece.reshape(shape) for piece, shape in zip(pieces, shapes, strict=True)]
 
 
-def restated(program: Adding[Result], change: Callable[[Standing], Standing]) -> Adding[Result]:
+def map_iterates(
+    program: Subprogram[Result], change: Callable[[Iterate], Iterate]
+) -> Subprogram[Result]:
     """Run a program and change what others see of where it stands on the way."""
     part = next(program)
     while True:
-        total = yield replace(part, standing=change(part.standing))
+        total = yield replace(part, iterate=change(part.iterate))
         try:
             part = program.send(total)
         except StopIteration as end:
@@ -91,7 +93,7 @@ def restated(program: Adding[Result], change: Callable[[Standing], Standing]) ->
             return result
 
 
-def alone(program: Program) -> Ending:
+def run_pooled(program: Program) -> ProgramOutcome:
     """Run a program for one owner of all data, whose part is the sum."""
     with one_blas_thread():
         part = next(program)
@@ -99,5 +101,5 @@ def alone(program: Program) -> Ending:
             try:
                 part = program.send(shaped(*flat(part.compute())))
             except StopIteration as end:
-                ending: Ending = end.value
+                ending: ProgramOutcome = end.value
                 return ending

@@ -20,9 +20,9 @@ from grassvine.protocol.agent import State
 from grassvine.protocol.method import Setup
 from grassvine.protocol.report import StepReport
 from grassvine.sums.agent import SumAgent
-from grassvine.sums.exact import always_whole
+from grassvine.sums.exact import with_full_rank
 from grassvine.sums.program import Program
-from grassvine.sums.validation import ValidatedStanding, choose_and_fit
+from grassvine.sums.validation import ValidatedIterate, choose_and_fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +92,10 @@ class Validated:
     def program(self, problem: CompletionProblem, start: Array, seed: int) -> Program:
         """Return what every agent runs over its own problem.
 
-        One owner of all data runs the same with :func:`grassvine.sums.program.alone`.
+        One owner of all data runs the same with :func:`grassvine.sums.program.run_pooled`.
         """
         chosen = choose_and_fit(self, problem.ratings, start, seed=seed, threads=problem.threads)
-        return always_whole(chosen, start)
+        return with_full_rank(chosen, start)
 
 
 class ValidatedAgent(SumAgent):
@@ -103,8 +103,8 @@ class ValidatedAgent(SumAgent):
 
     def conclude(self, slot: int) -> StepReport:
         """Evaluate the agent's own entries, all of them, less the centre and with λ."""
-        model, given = self._standing, self._problem
-        if not isinstance(model, ValidatedStanding):  # stopped before anything was tried
+        model, given = self._iterate, self._problem
+        if not isinstance(model, ValidatedIterate):  # stopped before anything was tried
             return super().conclude(slot)
         assert isinstance(given, CompletionProblem)
         entries = given.ratings.shifted(-model.centre)
@@ -121,8 +121,8 @@ class ValidatedAgent(SumAgent):
 
     def state(self) -> State:
         """Return the basis, the centre and λ."""
-        model = self._standing
-        if not isinstance(model, ValidatedStanding):
+        model = self._iterate
+        if not isinstance(model, ValidatedIterate):
             return super().state()
         return {
             **super().state(),

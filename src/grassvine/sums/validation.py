@@ -24,11 +24,18 @@ import numpy as np
 from grassvine.data import Ratings, hold_out_of_users
 from grassvine.foundations.arrays import Array
 from grassvine.problems.completion import CompletionProblem
-from grassvine.sums.biased_fit import Totals, add_totals
-from grassvine.sums.conjugate_gradient import Descending, Point, Rules, descend_together
+from grassvine.sums.biased_fit import RatingStatistics, sum_statistics
+from grassvine.sums.conjugate_gradient import Descent, Point, StoppingRule, conjugate_gradient
 from grassvine.sums.continuation import widened
-from grassvine.sums.preconditioners import ItemShares
-from grassvine.sums.program import Adding, Ending, Program, Standing, add_up, restated
+from grassvine.sums.preconditioners import ItemScaling
+from grassvine.sums.program import (
+    Iterate,
+    Program,
+    ProgramOutcome,
+    Subprogram,
+    all_reduce,
+    map_iterates,
+)
 
 if TYPE_CHECKING:
     from grassvine.sums.validated import Validated
@@ -42,7 +49,7 @@ RANK_PATIENCE = 2  # ranks in a row that are not better
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class ValidatedStanding(Standing):
+class ValidatedIterate(Iterate):
     """Where the choice stands: a basis for the ratings less a centre, with λ."""
 
     centre: float
@@ -63,10 +70,10 @@ class HeldOut:
         residuals = self._problem.residuals(basis, self._held)
         return float(residuals @ residuals)
 
-    def judge(self, point: Point) -> str:
+    def check(self, point: Point) -> str:
         """Keep the best point; after some that are not better, end."""
-        self.seen.append(point.watched)
-        if self.best is None or is_lower(point.watched, self.best.watched):
+        self.seen.append(point.monitored)
+        if self.best is None or is_lower(point.monitored, self.best.monitored):
             self.best, self._waited = point, 0
         else:
             self._waited += 1
@@ -80,40 +87,46 @@ class Table:
     """An agent's entries less the mean of all agents' entries, and what all hold together."""
 
     entries: Ratings
-    totals: Totals
+    statistics: RatingStatistics
     threads: int
 
     @property
     def density(self) -> float:
         """The known share of the table of all users."""
-        return float(self.totals.counts.sum()) / (self.entries.n_items * self.totals.n_users)
+        return float(self.statistics.counts.sum()) / (
+            self.entries.n_items * self.statistics.n_users
+        )
 
     def problem(self, unobserved: float) -> CompletionProblem:
         """Return the agent's problem for a λ."""
         return CompletionProblem(self.entries, unobserved=unobserved, threads=self.threads)
 
     def descend(
-        self, start: Array, unobserved: float, rules: Rules, watch: HeldOut | None = None
-    ) -> Descending:
+        self,
+        start: Array,
+        unobserved: float,
+        stopping: StoppingRule,
+        monitor: HeldOut | None = None,
+    ) -> Descent:
         """Minimise the cost of all agents for a λ."""
         # An item that nobody rated counts as rated once: its row must not move by rounding.
-        shares = np.maximum(self.totals.counts, 1.0) / self.totals.n_users
-        problem, divider = self.problem(unobserved), ItemShares(shares + unobserved)
-        descending = descend_together(problem, start, divider, rules, watch)
-        return restated(descending, lambda standing: self.told(standing, unobserved))
+        shares = np.maximum(self.statistics.counts, 1.0) / self.statistics.n_users
+        problem, preconditioner = self.problem(unobserved), ItemScaling(shares + unobserved)
+        descending = conjugate_gradient(problem, start, preconditioner, stopping, monitor)
+        return map_iterates(descending, lambda iterate: self.told(iterate, unobserved))
 
-    def widen(self, basis: Array, unobserved: float, seed: int) -> Adding[Array]:
+    def widen(self, basis: Array, unobserved: float, seed: int) -> Subprogram[Array]:
         """Add the dominant direction of what a basis leaves."""
         widening = widened(self.problem(unobserved), basis, seed)
-        return restated(widening, lambda standing: self.told(standing, unobserved))
+        return map_iterates(widening, lambda iterate: self.told(iterate, unobserved))
 
-    def told(self, standing: Standing, unobserved: float) -> ValidatedStanding:
+    def told(self, iterate: Iterate, unobserved: float) -> ValidatedIterate:
         """Add centre and λ to what others see."""
-        return ValidatedStanding(
-            standing.basis,
-            standing.cost,
-            standing.gradient_norm,
-            centre=self.totals.centre,
+        return ValidatedIterate(
+            iterate.basis,
+            iterate.cost,
+            iterate.gradient_norm,
+            centre=self.statistics.centre,
             unobserved=unobserved,
         )
 
@@ -129,7 +142,7 @@ class Candidate:
     last_error: float
 
 
-Trying: TypeAlias = Adding[Candidate]
+Trying: TypeAlias = Subprogram[Candidate]
 
 
 def is_lower(error: float, than: float) -> bool:
@@ -146,31 +159,31 @@ def choose_and_fit(
     entries would have risen by going on, all stay at the best point.
     """
     rest, held = hold_out_of_users(ratings, method.share, seed)
-    table = yield from centred(rest, Standing(start), threads)
-    (n_held,) = yield from add_up(Standing(start), lambda: (float(held.n_values),))
-    held = held.shifted(-table.totals.centre)
+    table = yield from centred(rest, Iterate(start), threads)
+    (n_held,) = yield from all_reduce(Iterate(start), lambda: (float(held.n_values),))
+    held = held.shifted(-table.statistics.centre)
     best = yield from choose(method, table, held, start.shape[1], seed)
     early = best.last_error > (1.0 + RISE) * best.error
-    whole = yield from centred(ratings, table.told(Standing(best.basis), best.unobserved), threads)
-    rules = Rules(method.tolerance, 0 if early else method.max_iterations)
-    descent = yield from whole.descend(best.basis, best.unobserved, rules)
+    whole = yield from centred(ratings, table.told(Iterate(best.basis), best.unobserved), threads)
+    stopping = StoppingRule(method.tolerance, 0 if early else method.max_iterations)
+    descent = yield from whole.descend(best.basis, best.unobserved, stopping)
     error = math.sqrt(best.error / max(float(n_held), 1.0))
     reason = (
         f"the held-out error was least, {error:.4g}, at rank {best.basis.shape[1]} and λ = "
         f"{best.unobserved:.4g}; {'it rose from there' if early else 'all entries were fitted so'}"
     )
-    return Ending(whole.told(descent.point.standing, best.unobserved), reason)
+    return ProgramOutcome(whole.told(descent.point.iterate, best.unobserved), reason)
 
 
-def centred(ratings: Ratings, standing: Standing, threads: int) -> Adding[Table]:
+def centred(ratings: Ratings, iterate: Iterate, threads: int) -> Subprogram[Table]:
     """Subtract the mean of all agents' entries."""
-    totals = yield from add_totals(ratings, standing)
-    return Table(ratings.shifted(-totals.centre), totals, threads)
+    statistics = yield from sum_statistics(ratings, iterate)
+    return Table(ratings.shifted(-statistics.centre), statistics, threads)
 
 
 def choose(method: "Validated", table: Table, held: Ratings, rank: int, seed: int) -> Trying:
     """Return the best λ and rank; the held-out entries are centred like the others."""
-    rules = Rules(method.tolerance, method.max_iterations)
+    stopping = StoppingRule(method.tolerance, method.max_iterations)
 
     def unobserved(step: int) -> float:
         if method.unobserved != "auto":
@@ -179,11 +192,11 @@ def choose(method: "Validated", table: Table, held: Ratings, rank: int, seed: in
         return ridge / (1.0 + ridge)
 
     def attempt(step: int, start: Array) -> Trying:
-        watch = HeldOut(table.problem(unobserved(step)), held, method.patience)
-        yield from table.descend(start, unobserved(step), rules, watch)
-        assert watch.best is not None  # it has seen the start at least
-        best = watch.best
-        return Candidate(step, unobserved(step), best.basis, best.watched, watch.seen[-1])
+        monitor = HeldOut(table.problem(unobserved(step)), held, method.patience)
+        yield from table.descend(start, unobserved(step), stopping, monitor)
+        assert monitor.best is not None  # it has seen the start at least
+        best = monitor.best
+        return Candidate(step, unobserved(step), best.basis, best.monitored, monitor.seen[-1])
 
     def climb(first: Candidate) -> Trying:
         for direction in (1, -1):

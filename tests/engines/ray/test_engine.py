@@ -56,7 +56,7 @@ def test_the_options_are_checked() -> None:
 
 def test_every_agent_needs_a_place() -> None:
     with pytest.raises(PlanError, match="there are 1 places for 2 agents; give one to each"):
-        gv.run(plan(2), problems(2), engine=gv.RayEngine(places=[gv.engines.Place()]))
+        gv.run(plan(2), problems(2), engine=gv.RayEngine(placements=[gv.engines.Placement()]))
 
 
 @pytest.fixture(scope="module")
@@ -133,14 +133,14 @@ def in_step(report: StepReport) -> None:
     """Promise nothing, so that the engine is never ahead and a checkpoint is kept at every slot."""
 
 
-def require_same(found: gv.Run, wanted: gv.Run) -> None:
+def require_equal_state(found: gv.Run, wanted: gv.Run) -> None:
     for one, other in zip(found.states, wanted.states, strict=True):
         assert {k: v.tobytes() for k, v in one.items()} == {
             k: v.tobytes() for k, v in other.items()
         }
     for name, column in wanted.history.columns.items():
         assert np.array_equal(found.history[name], column, equal_nan=True), name
-    assert (found.n_slots, found.stopped_because) == (wanted.n_slots, wanted.stopped_because)
+    assert (found.n_slots, found.stop_reason) == (wanted.n_slots, wanted.stop_reason)
 
 
 @needs_ray
@@ -201,7 +201,7 @@ class TestInACluster:
         at = wanted.n_slots // 2
         engine = gv.RayEngine(agents_per_actor=2, checkpoint_dir=tmp_path, checkpoint_seconds=0.0)
         found = gv.run(of_four, problems(4), engine=engine, observers=[KillAtSlot(at)])
-        require_same(found, wanted)
+        require_equal_state(found, wanted)
         assert len(found.incidents) == 1
         assert re.fullmatch(
             r"agents (0, 1|2, 3) were lost at slot \d+ \(.*\); all went back to slot [1-9]\d*",
@@ -223,7 +223,7 @@ class TestInACluster:
         again = gv.RayEngine(agents_per_actor=3, checkpoint_dir=tmp_path, resume=True)
         seen: list[StepReport] = []
         found = gv.run(of_four, problems(4), engine=again, observers=[seen.append])
-        require_same(found, wanted)
+        require_equal_state(found, wanted)
         assert len(seen) == len(found.history)
         assert re.fullmatch(r"the run was resumed at slot [1-9]\d*", found.incidents[0])
 
@@ -239,7 +239,7 @@ class TestInACluster:
         assert len(list(tmp_path.glob("epoch-000001/*.json"))) > 3
         wanted = gv.run(long, problems(3), observers=[enough])
         again = gv.RayEngine(agents_per_actor=3, checkpoint_dir=tmp_path, resume=True)
-        require_same(gv.run(long, problems(3), engine=again, observers=[enough]), wanted)
+        require_equal_state(gv.run(long, problems(3), engine=again, observers=[enough]), wanted)
 
     def test_a_folder_of_checkpoints_is_for_one_run(self, tmp_path: Path) -> None:
         engine = gv.RayEngine(agents_per_actor=2, checkpoint_dir=tmp_path, checkpoint_seconds=0.0)
@@ -260,25 +260,25 @@ class TestInACluster:
 
         engine = gv.RayEngine(agents_per_actor=2, checkpoint_dir=tmp_path, checkpoint_seconds=0.0)
         found = gv.run(plan(2), problems(2), engine=engine, observers=[spoil])
-        require_same(found, gv.run(plan(2), problems(2)))
+        require_equal_state(found, gv.run(plan(2), problems(2)))
         assert any("no checkpoint was kept at slot" in incident for incident in found.incidents)
 
     def test_a_place_that_no_node_offers_is_refused_at_once(self) -> None:
-        nowhere = gv.engines.Place(labels={"disk": "a"}, resources={"site": 1.0})
-        engine = gv.RayEngine(places=[gv.engines.Place(), nowhere])
+        nowhere = gv.engines.Placement(labels={"disk": "a"}, resources={"site": 1.0})
+        engine = gv.RayEngine(placements=[gv.engines.Placement(), nowhere])
         with pytest.raises(PlanError, match="agent 1 needs: label disk=a, 1 of site; start one"):
             gv.run(plan(2), problems(2), engine=engine)
 
     def test_agents_that_need_the_same_share_an_actor_and_others_do_not(self) -> None:
-        places = [
-            gv.engines.Place(),
-            gv.engines.Place(),
-            gv.engines.Place(resources={"CPU": 0.5}),
-            gv.engines.Place(),
+        placements = [
+            gv.engines.Placement(),
+            gv.engines.Placement(),
+            gv.engines.Placement(resources={"CPU": 0.5}),
+            gv.engines.Placement(),
         ]
-        engine = gv.RayEngine(agents_per_actor=4, places=places)
+        engine = gv.RayEngine(agents_per_actor=4, placements=placements)
         found = gv.run(plan(4), problems(4), engine=engine)
-        require_same(found, gv.run(plan(4), problems(4)))
+        require_equal_state(found, gv.run(plan(4), problems(4)))
 
     def test_nobody_is_waited_for_without_end(self) -> None:
         engine = gv.RayEngine(timeout=20.0)

@@ -9,7 +9,7 @@ import pytest
 from tests.samples import N_ITEMS, ratings
 
 import grassvine as gv
-from grassvine.engines import FromStore
+from grassvine.engines import FromObjectStore
 from grassvine.foundations.errors import DataError, MissingExtra, PlanError
 from grassvine.runs import ProblemSource
 
@@ -23,17 +23,17 @@ def test_without_ray_the_command_is_given(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(
         MissingExtra, match=r"^an object in Ray's store needs .*'grassvine\[ray\]'$"
     ):
-        FromStore("nothing")()
+        FromObjectStore("nothing")()
 
 
 def test_the_options_are_checked() -> None:
     with pytest.raises(PlanError, match="timeout is 0; choose a finite number of at least 1"):
-        FromStore("nothing", timeout=0)
+        FromObjectStore("nothing", timeout=0)
 
 
 def test_a_copy_keeps_the_reference_itself() -> None:
     reference = object()
-    assert copy.deepcopy(FromStore(reference)).reference is reference
+    assert copy.deepcopy(FromObjectStore(reference)).reference is reference
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +51,8 @@ class TestInACluster:
 
         parts = gv.datasets.split_users(ratings(), 3)
         # one with a problem, two with ratings that another task could have put there
-        first = FromStore(ray.put(gv.CompletionProblem(parts[0], unobserved=0.1)))
-        others = [FromStore(ray.put(part)) for part in parts[1:]]
+        first = FromObjectStore(ray.put(gv.CompletionProblem(parts[0], unobserved=0.1)))
+        others = [FromObjectStore(ray.put(part)) for part in parts[1:]]
         given: list[ProblemSource] = [
             first,
             *gv.problems.completion_problems(others, unobserved=0.1),
@@ -67,7 +67,7 @@ class TestInACluster:
         import ray
 
         part = ratings()
-        fetch = FromStore(ray.put(part))
+        fetch = FromObjectStore(ray.put(part))
         fetch().values[:] = 0.0
         assert fetch().values.tobytes() == part.values.tobytes()
 
@@ -81,5 +81,5 @@ class TestInACluster:
 
         reference = ray.remote(endless).options(num_cpus=0).remote()
         with pytest.raises(DataError, match=r"did not hand over .* within 1 s; look whether the"):
-            FromStore(reference, timeout=1.0)()
+            FromObjectStore(reference, timeout=1.0)()
         ray.cancel(reference, force=True)

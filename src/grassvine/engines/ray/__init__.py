@@ -2,7 +2,7 @@
 
 from grassvine.engines.ray.cluster import ray_cluster
 from grassvine.engines.ray.engine import RayEngine
-from grassvine.engines.ray.object_store import FromStore
-from grassvine.engines.ray.placement import Place
+from grassvine.engines.ray.object_store import FromObjectStore
+from grassvine.engines.ray.placement import Placement
 
-__all__ = ["FromStore", "Place", "RayEngine", "ray_cluster"]
+__all__ = ["FromObjectStore", "Placement", "RayEngine", "ray_cluster"]

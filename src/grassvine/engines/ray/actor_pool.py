@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from grassvine.engines.base import AgentMaker
-from grassvine.engines.checkpoints import Mark
-from grassvine.engines.ray.actor import Host, Inbox
-from grassvine.engines.ray.placement import Place
+from grassvine.engines.base import AgentFactory
+from grassvine.engines.checkpoints import Checkpoint
+from grassvine.engines.ray.actor import AgentActor, Inbox
+from grassvine.engines.ray.placement import Placement
 from grassvine.foundations.errors import AgentError, PlanError
 from grassvine.protocol.agent import State
 from grassvine.protocol.report import StepReport
@@ -26,10 +26,10 @@ PATIENCE = 10.0  # seconds, for the others to answer after a loss
 SOME_PROCESSOR = {"num_cpus": 0.01}
 
 # Calls under way, each with the host that was called.
-Calls = Sequence[tuple["Berth", Any]]
+Calls = Sequence[tuple["ActorSlot", Any]]
 
 
-class Lost(Exception):
+class ActorLost(Exception):
     """A host died, or what it held was lost."""
 
     def __init__(self, agent: int, slot: int, cause: Exception):
@@ -39,78 +39,84 @@ class Lost(Exception):
 
 
 @dataclass
-class Berth:
+class ActorSlot:
     """A place for some agents, and the host that is there now."""
 
     agents: Sequence[int]
-    place: Place
+    placement: Placement
     host: Any = field(default=None, repr=False)
 
 
-def berths(places: Sequence[Place], agents_per_actor: int) -> list[Berth]:
+def actor_slots(placements: Sequence[Placement], agents_per_actor: int) -> list[ActorSlot]:
     """Let neighbours in number that need the same place share a host, so many at the most."""
     found = []
-    for place, group in groupby(range(len(places)), key=places.__getitem__):
+    for placement, group in groupby(range(len(placements)), key=placements.__getitem__):
         agents = list(group)
         found += [
-            Berth(agents[first : first + agents_per_actor], place)
+            ActorSlot(agents[first : first + agents_per_actor], placement)
             for first in range(0, len(agents), agents_per_actor)
         ]
     return found
 
 
-class Crew:
+class ActorPool:
     """The hosts that agents live in."""
 
     def __init__(
         self,
         ray: ModuleType,
-        makers: Sequence[AgentMaker],
-        places: Sequence[Place],
+        factories: Sequence[AgentFactory],
+        placements: Sequence[Placement],
         agents_per_actor: int,
         timeout: float,
     ):
         self._ray = ray
-        self._makers = makers
+        self._factories = factories
         self._timeout = timeout
-        self._berths = berths(places, agents_per_actor)
-        self._berth_of = {agent: berth for berth in self._berths for agent in berth.agents}
+        self._actor_slots = actor_slots(placements, agents_per_actor)
+        self._slot_of_agent = {
+            agent: actor_slot for actor_slot in self._actor_slots for agent in actor_slot.agents
+        }
 
     def __len__(self) -> int:
         """Return the number of hosts."""
-        return len(self._berths)
+        return len(self._actor_slots)
 
     def fill(self, slot: int) -> list[Sequence[int]]:
         """Put a new host wherever none answers; return whose agents they are for."""
-        empty = [berth for berth in self._berths if berth.host is None]
-        asked = [(berth, berth.host.answer.remote()) for berth in self._berths if berth.host]
+        empty = [actor_slot for actor_slot in self._actor_slots if actor_slot.host is None]
+        asked = [
+            (actor_slot, actor_slot.host.answer.remote())
+            for actor_slot in self._actor_slots
+            if actor_slot.host
+        ]
         patience = time.monotonic() + PATIENCE
-        for berth, call in asked:
+        for actor_slot, call in asked:
             # Who is busy for longer is replaced too: all go back to a checkpoint anyway, and one
             # that waits for what was lost with a node can be stuck for a minute.
             done, _ = self._ray.wait([call], timeout=max(0.0, patience - time.monotonic()))
             try:
                 if not done:
-                    raise Lost(berth.agents[0], slot, TimeoutError("no answer"))
-                self._wait(berth, slot, call)
-            except Lost:
-                empty.append(berth)
-        for berth in empty:
-            self._replace(berth, slot)
+                    raise ActorLost(actor_slot.agents[0], slot, TimeoutError("no answer"))
+                self._wait(actor_slot, slot, call)
+            except ActorLost:
+                empty.append(actor_slot)
+        for actor_slot in empty:
+            self._replace(actor_slot, slot)
         settled = []
-        for berth in empty:
-            makers = {agent: self._makers[agent] for agent in berth.agents}
+        for actor_slot in empty:
+            factories = {agent: self._factories[agent] for agent in actor_slot.agents}
             try:
-                settled.append((berth, berth.host.settle.remote(makers)))
+                settled.append((actor_slot, actor_slot.host.set_factories.remote(factories)))
             except TypeError as cause:
                 raise PlanError(
                     f"a problem cannot be sent to its actor ({cause}); give one that Ray can "
                     "serialise, or choose another engine."
                 ) from cause
         self.wait(slot, settled)
-        return [berth.agents for berth in empty]
+        return [actor_slot.agents for actor_slot in empty]
 
-    def begin(self, folder: str | None, mark: Mark) -> None:
+    def begin(self, folder: str | None, mark: Checkpoint) -> None:
         """Have all agents made, and brought to a checkpoint."""
         self.wait(mark.slot, self._call_all("begin", folder, mark))
 
@@ -120,24 +126,26 @@ class Crew:
         A host makes those between its own agents by itself.
         """
         heard = dict(inboxes)
-        home = self._berth_of
-        abroad = {s for agent, senders in inboxes for s in senders if home[s] is not home[agent]}
+        slot_of = self._slot_of_agent
+        remote = {
+            s for agent, senders in inboxes for s in senders if slot_of[s] is not slot_of[agent]
+        }
         sent = {
-            id(berth): berth.host.outgoing.remote(slot, writers)
-            for berth, writers in self._by_berth(sorted(abroad))
+            id(actor_slot): actor_slot.host.outgoing.remote(slot, writers)
+            for actor_slot, writers in self._by_actor(sorted(remote))
         }
         calls = []
-        for berth, receivers in self._by_berth(sorted(heard)):
+        for actor_slot, receivers in self._by_actor(sorted(heard)):
             theirs = [(receiver, heard[receiver]) for receiver in receivers]
             senders = sorted({sender for _, senders in theirs for sender in senders})
-            others = [other for other, _ in self._by_berth(senders) if other is not berth]
-            parcels = [sent[id(other)] for other in others]
-            calls.append((berth, berth.host.meet.remote(slot, theirs, *parcels)))
+            others = [other for other, _ in self._by_actor(senders) if other is not actor_slot]
+            references = [sent[id(other)] for other in others]
+            calls.append((actor_slot, actor_slot.host.meet.remote(slot, theirs, *references)))
         return calls
 
-    def keep(self, epoch: int, slot: int, kept: Mark) -> Calls:
+    def write_checkpoint(self, epoch: int, slot: int, kept: Checkpoint) -> Calls:
         """Have all agents written down; do not wait."""
-        return self._call_all("keep", epoch, slot, kept)
+        return self._call_all("write_checkpoint", epoch, slot, kept)
 
     def conclude(self, slot: int) -> list[StepReport]:
         """Let every agent report its final state."""
@@ -157,54 +165,59 @@ class Crew:
 
     def wait(self, slot: int, calls: Calls) -> list[Any]:
         """Wait for calls and return their results."""
-        return [self._wait(berth, slot, call) for berth, call in calls]
+        return [self._wait(actor_slot, slot, call) for actor_slot, call in calls]
 
-    def dismiss(self) -> None:
+    def shutdown(self) -> None:
         """End the hosts."""
-        for berth in self._berths:
-            self._dismiss(berth)
+        for actor_slot in self._actor_slots:
+            self._kill(actor_slot)
 
-    def _replace(self, berth: Berth, slot: int) -> None:
+    def _replace(self, actor_slot: ActorSlot, slot: int) -> None:
         """Put a new host into a berth, once a node offers what its place needs."""
-        lost = berth.host is not None
-        self._dismiss(berth)
+        lost = actor_slot.host is not None
+        self._kill(actor_slot)
         patience = time.monotonic() + self._timeout
-        while not any(map(berth.place.is_offered_by, self._ray.nodes())):
+        while not any(map(actor_slot.placement.is_offered_by, self._ray.nodes())):
             if not lost:
-                raise PlanError(berth.place.lack(berth.agents[0]))
+                raise PlanError(actor_slot.placement.lack(actor_slot.agents[0]))
             if time.monotonic() > patience:  # for a node that went away to return
-                raise AgentError(berth.agents[0], slot, berth.place.lack(berth.agents[0]))
+                raise AgentError(
+                    actor_slot.agents[0], slot, actor_slot.placement.lack(actor_slot.agents[0])
+                )
             time.sleep(1.0)
-        actor = self._ray.remote(Host).options(
+        actor = self._ray.remote(AgentActor).options(
             max_restarts=0,
             max_task_retries=0,
             scheduling_strategy="SPREAD",
             runtime_env={"env_vars": ONE_THREAD},
-            **{**SOME_PROCESSOR, **berth.place.actor_options()},
+            **{**SOME_PROCESSOR, **actor_slot.placement.actor_options()},
         )
-        berth.host = actor.remote(self._timeout)
+        actor_slot.host = actor.remote(self._timeout)
 
-    def _dismiss(self, berth: Berth) -> None:
-        if berth.host is not None:
-            self._ray.kill(berth.host)
-            berth.host = None
+    def _kill(self, actor_slot: ActorSlot) -> None:
+        if actor_slot.host is not None:
+            self._ray.kill(actor_slot.host)
+            actor_slot.host = None
 
     def _call_all(self, method: str, *arguments: Any) -> Calls:
-        return [(berth, getattr(berth.host, method).remote(*arguments)) for berth in self._berths]
+        return [
+            (actor_slot, getattr(actor_slot.host, method).remote(*arguments))
+            for actor_slot in self._actor_slots
+        ]
 
-    def _by_berth(self, agents: Iterable[int]) -> Iterator[tuple[Berth, list[int]]]:
+    def _by_actor(self, agents: Iterable[int]) -> Iterator[tuple[ActorSlot, list[int]]]:
         """Yield each berth of some agents, which are sorted, with those."""
-        for _, group in groupby(agents, key=lambda agent: id(self._berth_of[agent])):
+        for _, group in groupby(agents, key=lambda agent: id(self._slot_of_agent[agent])):
             theirs = list(group)
-            yield self._berth_of[theirs[0]], theirs
+            yield self._slot_of_agent[theirs[0]], theirs
 
-    def _wait(self, berth: Berth, slot: int, call: Any) -> Any:
-        errors, agent = self._ray.exceptions, berth.agents[0]
+    def _wait(self, actor_slot: ActorSlot, slot: int, call: Any) -> Any:
+        errors, agent = self._ray.exceptions, actor_slot.agents[0]
         try:
             return self._ray.get(call, timeout=self._timeout)
         except errors.RayTaskError as failure:
             if isinstance(failure.cause, errors.RayError):
-                raise Lost(agent, slot, failure.cause) from failure
+                raise ActorLost(agent, slot, failure.cause) from failure
             raise failure.cause from failure
         except errors.GetTimeoutError:
             raise AgentError(
@@ -214,4 +227,4 @@ class Crew:
                 "give RayEngine a longer timeout.",
             ) from None
         except errors.RayError as failure:
-            raise Lost(agent, slot, failure) from failure
+            raise ActorLost(agent, slot, failure) from failure

@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from grassvine.engines.base import TIMETABLE_OVER, AgentMaker, Outcome
+from grassvine.engines.base import TIMETABLE_OVER, AgentFactory, EngineResult
 from grassvine.engines.checkpoints import START, Checkpoints
-from grassvine.engines.ray.actor_pool import Calls, Crew, Lost
+from grassvine.engines.ray.actor_pool import ActorLost, ActorPool, Calls
 from grassvine.engines.ray.cluster import ray_cluster
-from grassvine.engines.ray.placement import ANYWHERE, Place
+from grassvine.engines.ray.placement import ANYWHERE, Placement
 from grassvine.foundations.errors import AgentError, OutputError, PlanError
 from grassvine.foundations.options import real_number, whole_number
 from grassvine.networks.timetable import Timetable
@@ -56,7 +56,7 @@ class RayEngine:
 
     address: str | None = None
     agents_per_actor: int = 1
-    places: Sequence[Place] | None = None
+    placements: Sequence[Placement] | None = None
     checkpoint_dir: str | os.PathLike[str] | None = None
     checkpoint_seconds: float = 30.0
     resume: bool = False
@@ -70,58 +70,62 @@ class RayEngine:
         if self.resume and self.checkpoint_dir is None:
             raise PlanError("there is nothing to resume from; give the checkpoint_dir of the run.")
 
-    def run(self, makers: Sequence[AgentMaker], timetable: Timetable, observe: Observer) -> Outcome:
+    def run(
+        self, factories: Sequence[AgentFactory], timetable: Timetable, observe: Observer
+    ) -> EngineResult:
         """Run until the timetable is over or the observer gives a reason to stop."""
-        places = [ANYWHERE] * len(makers) if self.places is None else self.places
-        if len(places) != len(makers):
+        placements = [ANYWHERE] * len(factories) if self.placements is None else self.placements
+        if len(placements) != len(factories):
             raise PlanError(
-                f"there are {len(places)} places for {len(makers)} agents; give one to each."
+                f"there are {len(placements)} places for {len(factories)} agents; give one to each."
             )
         checkpoints = None
         if self.checkpoint_dir is not None:
             checkpoints = Checkpoints.open(self.checkpoint_dir, timetable, resume=self.resume)
         with ray_cluster(self.address) as ray:
-            crew = Crew(ray, makers, places, self.agents_per_actor, self.timeout)
+            pool = ActorPool(ray, factories, placements, self.agents_per_actor, self.timeout)
             try:
-                return _Voyage(crew, timetable, observe, checkpoints, self.checkpoint_seconds).run()
+                return _RunState(
+                    pool, timetable, observe, checkpoints, self.checkpoint_seconds
+                ).run()
             finally:
-                crew.dismiss()
+                pool.shutdown()
 
 
-class _Voyage:
+class _RunState:
     """A run under way: which slots are told, what was lost, and where to go back to."""
 
     def __init__(
         self,
-        crew: Crew,
+        pool: ActorPool,
         timetable: Timetable,
         observe: Observer,
         checkpoints: Checkpoints | None,
         seconds: float,
     ):
-        self._crew = crew
+        self._crew = pool
         self._timetable = timetable
         self._observe = observe
         self._checkpoints = checkpoints
         self._seconds = seconds
-        self._ahead = max(LEAST_AHEAD, 2 * len(crew)) if only_watches(observe) else 1
+        self._ahead = max(LEAST_AHEAD, 2 * len(pool)) if only_watches(observe) else 1
         self._mark = START
         self._epoch = 0
         self._told = 0  # slots
         self._reason = ""
         self._incidents: list[str] = []
 
-    def run(self) -> Outcome:
+    def run(self) -> EngineResult:
         """Run to the end, whoever dies on the way."""
         self._hear_what_was()
-        loss: Lost | None = None
+        loss: ActorLost | None = None
         losses, told = 0, self._told
         while True:
             try:
-                self._embark(loss)
-                self._sail()
-                return self._land()
-            except Lost as another:
+                self._restore(loss)
+                self._advance()
+                return self._finish()
+            except ActorLost as another:
                 if self._checkpoints is None:
                     advice = "give RayEngine a checkpoint_dir, and a run survives this."
                     raise AgentError(another.agent, another.slot, f"{another}; {advice}") from None
@@ -147,7 +151,7 @@ class _Voyage:
         if mark.slot:
             self._incidents.append(f"the run was resumed at slot {mark.slot}")
 
-    def _embark(self, loss: Lost | None) -> None:
+    def _restore(self, loss: ActorLost | None) -> None:
         """Fill empty places, and bring all agents to the last checkpoint."""
         filled = self._crew.fill(self._mark.slot)
         if loss:
@@ -161,7 +165,7 @@ class _Voyage:
             folder = str(self._checkpoints.folder)
         self._crew.begin(folder, self._mark)
 
-    def _sail(self) -> None:
+    def _advance(self) -> None:
         """Submit slots ahead, hear their reports in order, and keep checkpoints on the way."""
         under_way: deque[tuple[Callable[[int, Calls], None], int, Calls]] = deque()
         slot, since, keeping = self._mark.slot, time.monotonic(), False
@@ -171,7 +175,7 @@ class _Voyage:
                 under_way.append((self._hear, slot, self._crew.meet(slot, inboxes)))
                 slot += 1
                 if self._checkpoints and not keeping and time.monotonic() - since >= self._seconds:
-                    kept = self._crew.keep(self._epoch, slot, self._mark)
+                    kept = self._crew.write_checkpoint(self._epoch, slot, self._mark)
                     under_way.append((self._complete, slot, kept))
                     keeping = True  # one at a time: the next begins where it ended
             if not under_way:
@@ -206,13 +210,13 @@ class _Voyage:
         except OutputError as cause:
             self._incidents.append(f"no checkpoint was kept at slot {slot}: {cause}")
 
-    def _land(self) -> Outcome:
+    def _finish(self) -> EngineResult:
         """Let the agents conclude, and fetch what they have learned."""
         reports, states = self._crew.conclude(self._told), self._crew.states(self._told)
         for report in reports:
             self._observe(report)
         reason = self._reason or TIMETABLE_OVER
-        return Outcome(tuple(states), self._told, reason, tuple(self._incidents))
+        return EngineResult(tuple(states), self._told, reason, tuple(self._incidents))
 
 
 def _listed(crews: Iterable[Iterable[int]]) -> str:

@@ -10,7 +10,7 @@ from grassvine.foundations.options import real_number
 
 
 @dataclass(frozen=True, slots=True)
-class FromStore:
+class FromObjectStore:
     """Calling it, in an actor, returns a writable copy of an object in Ray's store.
 
     ``run(plan, [FromStore(ray.put(problem)) for problem in …])``, where tasks on other machines may
@@ -42,6 +42,6 @@ class FromStore:
                 "whether the task that makes it still runs, or give a longer timeout."
             ) from None
 
-    def __deepcopy__(self, memo: Any) -> "FromStore":
+    def __deepcopy__(self, memo: Any) -> "FromObjectStore":
         """Return itself: a copied reference would no longer keep its object in the store."""
         return self

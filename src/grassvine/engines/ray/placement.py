@@ -9,7 +9,7 @@ from grassvine.foundations.options import real_number
 
 
 @dataclass(frozen=True)
-class Place:
+class Placement:
     """What a node must offer to an agent, such as the disk with its file.
 
     Parameters
@@ -63,4 +63,4 @@ class Place:
         )
 
 
-ANYWHERE = Place()
+ANYWHERE = Placement()
