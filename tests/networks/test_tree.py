@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import grassvine as gv
+from grassvine.networks import tree as tree_module
 from grassvine.networks.tree import Tree, spanning_tree
 
 NETWORKS = {
@@ -68,3 +69,35 @@ def test_a_sum_takes_two_messages_a_link_of_the_tree() -> None:
 
 def test_a_long_path_needs_no_recursion() -> None:
     assert Tree((-1, *range(4999))).height == 4999
+
+
+@given(st.integers(2, 30), st.floats(0.1, 0.9), st.integers(0, 20))
+def test_the_root_is_the_first_agent_of_least_eccentricity(
+    n_agents: int, probability: float, seed: int
+) -> None:
+    try:
+        network = gv.networks.erdos_renyi(n_agents, probability, seed=seed)
+    except gv.NetworkError:
+        return
+    heights = [tree_module._breadth_first(network, root).height for root in range(n_agents)]
+    assert spanning_tree(network).root == heights.index(min(heights))
+
+
+@pytest.mark.parametrize("shape", ["path", "ring", "star", "exponential"])
+def test_searches_are_few_and_the_tree_is_computed_once(
+    shape: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searches: list[int] = []
+    original = tree_module._breadth_first
+
+    def counted(network: gv.networks.Network, root: int) -> Tree:
+        searches.append(root)
+        return original(network, root)
+
+    monkeypatch.setattr(tree_module, "_breadth_first", counted)
+    network = getattr(gv.networks, shape)(300)
+    for _ in range(3):
+        assert network.tree.height == network.tree.height
+    assert len(searches) <= tree_module.MOST_SEARCHES + 1
+    if shape == "path":
+        assert len(searches) <= 3 and network.tree.height == 150

@@ -6,8 +6,8 @@ from typing import Any
 
 from grassvine.foundations.errors import NetworkError
 from grassvine.foundations.options import whole_number
-
-Edge = tuple[int, int]
+from grassvine.networks.timetable import Edge
+from grassvine.networks.tree import Tree, spanning_tree
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,11 @@ class Network:
     def degree(self, agent: int) -> int:
         """The number of links of an agent."""
         return len(self._neighbours[agent])
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The spanning tree along which sums are computed."""
+        return spanning_tree(self)
 
     @cached_property
     def _neighbours(self) -> tuple[tuple[int, ...], ...]:

@@ -7,8 +7,8 @@ from numpy.random import Generator
 
 from grassvine.foundations.errors import NetworkError
 from grassvine.foundations.options import whole_number
-from grassvine.networks.graph import Edge, Network, as_edge
-from grassvine.networks.timetable import Timetable
+from grassvine.networks.graph import Network, as_edge
+from grassvine.networks.timetable import Edge, Timetable
 
 
 @dataclass(frozen=True, slots=True)

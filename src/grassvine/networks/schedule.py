@@ -7,8 +7,8 @@ import numpy as np
 from numpy.random import Generator
 
 from grassvine.foundations.options import whole_number
-from grassvine.networks.graph import Edge, Network
-from grassvine.networks.timetable import Timetable
+from grassvine.networks.graph import Network
+from grassvine.networks.timetable import Edge, Timetable
 
 
 class Schedule(Protocol):

@@ -7,7 +7,8 @@ from typing import Any
 from grassvine.foundations.errors import NetworkError
 from grassvine.foundations.options import real_number, whole_number
 from grassvine.foundations.seeds import stream
-from grassvine.networks.graph import Edge, Network, as_edge
+from grassvine.networks.graph import Network, as_edge
+from grassvine.networks.timetable import Edge
 
 MOST_DRAWS = 100
 

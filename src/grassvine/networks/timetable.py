@@ -13,8 +13,8 @@ from safetensors.numpy import save
 
 from grassvine.foundations.errors import NetworkError
 from grassvine.foundations.files import write_whole
-from grassvine.networks.graph import Edge
 
+Edge = tuple[int, int]  # an undirected link, the smaller agent first
 Delivery = tuple[int, int]  # sender, receiver
 
 FORMAT = "grassvine timetable 1"

@@ -1,19 +1,24 @@
 """Spanning trees: how a network adds up numbers without a server.
 
-In a round every agent sends to its parent what it and those below it hold, the deepest first; then
-the sum goes down again. That is 2(N−1) messages in twice as many slots as the tree is deep, and
-each agent talks to its neighbours only. The root adds and passes on like all others. A lone agent
-tells itself.
+In a round every agent sends to its parent the sum of what it and its descendants hold, the deepest
+agents first; then the total goes down again. A round has 2(N−1) messages in twice as many slots as
+the tree is high, and each agent talks to its neighbours only. A lone agent sends to itself.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grassvine.networks.graph import Network
 from grassvine.networks.timetable import Delivery, Timetable
+
+if TYPE_CHECKING:
+    from grassvine.networks.graph import Network
+
+# The number of breadth-first searches is bounded, so the cost is linear in the network's size.
+MOST_SEARCHES = 64
 
 
 @dataclass(frozen=True)
@@ -29,17 +34,24 @@ class Tree:
 
     @cached_property
     def depths(self) -> tuple[int, ...]:
-        """How many links lie between each agent and the root."""
-        return tuple(self._depth(agent) for agent in range(len(self.parents)))
+        """The number of links between each agent and the root."""
+        depths = [0] * len(self.parents)
+        level, depth = [self.root], 0
+        while level:
+            for agent in level:
+                depths[agent] = depth
+            level = [child for agent in level for child in self.children(agent)]
+            depth += 1
+        return tuple(depths)
 
-    @property
+    @cached_property
     def height(self) -> int:
         """The largest depth."""
         return max(self.depths)
 
     def children(self, agent: int) -> tuple[int, ...]:
-        """The agents whose parent this one is, in order."""
-        return tuple(child for child, parent in enumerate(self.parents) if parent == agent)
+        """The agents whose parent this one is, in ascending order."""
+        return self._children[agent]
 
     def rounds(self, n_rounds: int) -> Timetable:
         """The timetable of so many sums."""
@@ -53,20 +65,65 @@ class Tree:
         one = Timetable.from_deliveries(len(self.parents), [*up, *down])
         return one.rearranged(np.tile(np.arange(one.n_slots), n_rounds))
 
-    def _depth(self, agent: int) -> int:
-        depth = 0
-        while (agent := self.parents[agent]) >= 0:
-            depth += 1
-        return depth
+    def is_upward(self, slot: int) -> bool:
+        """Whether partial sums go up at a slot of :meth:`rounds`, rather than totals down."""
+        return not self.height or slot % (2 * self.height) < self.height
+
+    def first_slot(self, number: int) -> int:
+        """The first slot of a round; rounds count from 0."""
+        return 2 * self.height * number
+
+    def forwarding_slot(self, agent: int, number: int) -> int:
+        """The slot at which an agent sends the total of a round to its children.
+
+        For an agent without children, the slot before the round.
+        """
+        within = self.height + self.depths[agent] if self.children(agent) else -1
+        return self.first_slot(number) + within
+
+    @cached_property
+    def _children(self) -> tuple[tuple[int, ...], ...]:
+        children: list[list[int]] = [[] for _ in self.parents]
+        for agent, parent in enumerate(self.parents):
+            if parent >= 0:
+                children[parent].append(agent)
+        return tuple(tuple(those) for those in children)
 
 
-def spanning_tree(network: Network) -> Tree:
-    """Return a tree of shortest ways from a centre of the network, the flattest there is."""
-    trees = [_from(network, root) for root in range(network.n_agents)]
-    return min(trees, key=lambda tree: tree.height)
+def spanning_tree(network: "Network") -> Tree:
+    """Return a breadth-first tree from a centre of the network; its height is least or nearly so.
+
+    The height of the tree from v is the eccentricity of v. A search from v bounds those of all
+    others, ecc(w) ≥ max(d(v, w), ecc(v) − d(v, w)), so the next search starts where the bound is
+    least, until no agent can be better: after two searches on a path. Where bounds are weak, as on
+    a large random graph, the best of ``MOST_SEARCHES`` roots is taken.
+    """
+    bounds = np.zeros(network.n_agents, dtype=np.int64)
+    searched = np.zeros(network.n_agents, dtype=bool)
+    best: tuple[int, int] | None = None  # height and root
+    root = 0
+    for _ in range(min(MOST_SEARCHES, network.n_agents)):
+        distances = _distances(network, root)
+        height = int(distances.max())
+        searched[root] = True
+        best = min(best or (height, root), (height, root))
+        bounds = np.maximum(bounds, np.maximum(distances, height - distances))
+        # On equal heights the smallest number wins, so the result does not depend on the order.
+        can_win = (bounds < best[0]) | ((bounds == best[0]) & (np.arange(len(bounds)) < best[1]))
+        candidates = np.flatnonzero(can_win & ~searched)
+        if not len(candidates):
+            break
+        root = int(candidates[np.argmin(bounds[candidates])])
+    assert best is not None
+    return _breadth_first(network, best[1])
 
 
-def _from(network: Network, root: int) -> Tree:
+def _distances(network: "Network", root: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Return the number of links between an agent and each of the others."""
+    return np.array(_breadth_first(network, root).depths, dtype=np.int64)
+
+
+def _breadth_first(network: "Network", root: int) -> Tree:
     parents = {root: -1}
     front: Sequence[int] = [root]
     while front:

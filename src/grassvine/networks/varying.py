@@ -9,10 +9,10 @@ from numpy.random import Generator
 
 from grassvine.foundations.errors import NetworkError
 from grassvine.foundations.options import whole_number
-from grassvine.networks.graph import Edge, Network, as_edge
+from grassvine.networks.graph import Network, as_edge
 from grassvine.networks.recorded import Recorded
 from grassvine.networks.schedule import Schedule
-from grassvine.networks.timetable import Timetable
+from grassvine.networks.timetable import Edge, Timetable
 
 Epoch = tuple[int, tuple[Edge, ...]]  # for how many slots, which links
 

@@ -34,9 +34,7 @@ class SumAgent:
         self._problem = problem
         self._program = program
         self._parent = tree.parents[number]
-        self._height = tree.height
-        # The slot of a round at which it passes the sum on; before the first for who does not.
-        self._passes_on = tree.height + tree.depths[number] if tree.children(number) else -1
+        self._tree = tree
         self._updates = 0
         self._checksum = 0
         self._finished = ""
@@ -56,9 +54,8 @@ class SumAgent:
 
     def outgoing(self, slot: int) -> Message:
         """Send up what is known so far, or down what all have; after the last sum, nothing."""
-        rising = not self._height or slot % (2 * self._height) < self._height
-        over = bool(self._finished) and slot >= 2 * self._height * self._updates
-        if not (rising or over):
+        over = bool(self._finished) and slot >= self._tree.first_slot(self._updates)
+        if not (self._tree.is_upward(slot) or over):
             return Message(self._id, slot, {"sum": self._total})
         self._begin()
         return Message(self._id, slot, {"sum": self._partial})
@@ -70,8 +67,8 @@ class SumAgent:
 
     def precompute(self, slot: int) -> Callable[[], None] | None:
         """Compute its part of the sum under way, unless the last one is still to be passed on."""
-        passes_on = 2 * self._height * (self._updates - 1) + self._passes_on
-        return self._begin if self._to_compute and slot > passes_on else None
+        forwarded = self._tree.forwarding_slot(self._id, self._updates - 1)
+        return self._begin if self._to_compute and slot > forwarded else None
 
     def meet(self, slot: int, inbox: Sequence[Message]) -> StepReport:
         """Add what the children send; with the sum of all, go on with the program.

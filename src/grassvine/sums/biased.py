@@ -11,7 +11,7 @@ from grassvine.foundations.errors import PlanError
 from grassvine.foundations.options import rank_within, real_number, whole_number
 from grassvine.networks.graph import Network
 from grassvine.networks.timetable import Timetable
-from grassvine.networks.tree import Tree, spanning_tree
+from grassvine.networks.tree import Tree
 from grassvine.problems.base import LocalProblem
 from grassvine.problems.biased_ratings import OffsetRatings
 from grassvine.problems.completion import CompletionProblem
@@ -70,7 +70,7 @@ class Offsets:
         """Leave time for as many sums as there may be."""
         criteria, n_ranks = self._effort(), len(self.ranks) or 1
         n_sums = most_sums(criteria, n_ranks) if self.mu == "auto" else 1 + criteria.max_passes
-        return spanning_tree(network).rounds(n_sums)
+        return network.tree.rounds(n_sums)
 
     def agent(self, plan: Setup, number: int, problem: LocalProblem) -> "OffsetAgent":
         """Make the agent that holds a problem."""
@@ -81,9 +81,7 @@ class Offsets:
             )
         for rank in self.ranks:
             rank_within(rank, plan.rank)
-        return OffsetAgent(
-            number, problem, self._program(plan, problem), spanning_tree(plan.network)
-        )
+        return OffsetAgent(number, problem, self._program(plan, problem), plan.network.tree)
 
     def _program(self, plan: Setup, problem: CompletionProblem) -> Program:
         start, criteria = plan.start(0), self._effort()

@@ -12,7 +12,6 @@ from grassvine.foundations.options import real_number, whole_number
 from grassvine.geometry import Grassmann
 from grassvine.networks.graph import Network
 from grassvine.networks.timetable import Timetable
-from grassvine.networks.tree import spanning_tree
 from grassvine.problems.base import LocalProblem, TwiceDifferentiable
 from grassvine.problems.completion import CompletionProblem
 from grassvine.problems.multitask import MultitaskProblem
@@ -72,14 +71,14 @@ class Exact:
 
     def timetable(self, network: Network, rng: RandomGenerator) -> Timetable:
         """Go up and down a spanning tree; nothing is drawn."""
-        return spanning_tree(network).rounds(self.max_sums)
+        return network.tree.rounds(self.max_sums)
 
     def agent(self, plan: Setup, number: int, problem: LocalProblem) -> SumAgent:
         """Make the agent that holds a problem."""
         if not isinstance(plan.geometry, Grassmann):
             raise PlanError("the exact method works on the Grassmann manifold; leave geometry out.")
         program = self.program(problem, plan.start(0), plan.seed)
-        return SumAgent(number, problem, program, spanning_tree(plan.network))
+        return SumAgent(number, problem, program, plan.network.tree)
 
     def program(self, problem: LocalProblem, start: Array, seed: int) -> Program:
         """Return what every agent runs over its own problem.

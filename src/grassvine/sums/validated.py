@@ -13,7 +13,6 @@ from grassvine.foundations.options import real_number, whole_number
 from grassvine.geometry import Grassmann
 from grassvine.networks.graph import Network
 from grassvine.networks.timetable import Timetable
-from grassvine.networks.tree import spanning_tree
 from grassvine.problems.base import LocalProblem
 from grassvine.problems.completion import CompletionProblem
 from grassvine.protocol.agent import State
@@ -75,7 +74,7 @@ class Validated:
 
     def timetable(self, network: Network, rng: Generator) -> Timetable:
         """Go up and down a spanning tree; nothing is drawn."""
-        return spanning_tree(network).rounds(self.max_sums)
+        return network.tree.rounds(self.max_sums)
 
     def agent(self, plan: Setup, number: int, problem: LocalProblem) -> "ValidatedAgent":
         """Make the agent that holds a problem."""
@@ -87,7 +86,7 @@ class Validated:
                 "own; give CompletionProblem(ratings) without regularisation."
             )
         program = self.program(problem, plan.start(0), plan.seed)
-        return ValidatedAgent(number, problem, program, spanning_tree(plan.network))
+        return ValidatedAgent(number, problem, program, plan.network.tree)
 
     def program(self, problem: CompletionProblem, start: Array, seed: int) -> Program:
         """Return what every agent runs over its own problem.
