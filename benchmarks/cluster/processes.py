@@ -61,7 +61,7 @@ def actor_gigabytes() -> list[float]:
     return [
         _gigabytes(number, "RssAnon")
         for number in family()
-        if Path(f"/proc/{number}/cmdline").read_bytes().startswith(b"ray::Host")
+        if Path(f"/proc/{number}/cmdline").read_bytes().startswith(b"ray::AgentActor")
     ]
 
 

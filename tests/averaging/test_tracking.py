@@ -208,7 +208,7 @@ def test_sums_are_kept(network: gv.networks.Network, kind: str) -> None:
 def test_the_facts_of_completion_are_shares_of_users() -> None:
     data = scarce_ratings()
     preconditioner = Preconditioner.of(gv.CompletionProblem(data, unobserved=0.1, tikhonov=0.2))
-    apply_inverse = preconditioner.preconditioner(
+    apply_inverse = preconditioner.build(
         preconditioner.statistics / 4, 4
     )  # the average of four agents
     counts = np.bincount(data.items, minlength=N_ITEMS)
@@ -222,7 +222,7 @@ def test_the_facts_of_completion_are_shares_of_users() -> None:
 def test_the_facts_of_multitask_are_the_mean_of_moments() -> None:
     problem = gv.MultitaskProblem(some_tasks(), ridge=0.5)
     preconditioner = Preconditioner.of(problem)
-    apply_inverse = preconditioner.preconditioner(preconditioner.statistics / 3, 3)
+    apply_inverse = preconditioner.build(preconditioner.statistics / 3, 3)
     mean = sum(x.T @ x for x in some_tasks().features) / some_tasks().n_tasks
     gram = np.array([[2.0, 0.5], [0.5, 1.0]])
     tangent = stream(1, "data", "tangent").standard_normal((12, 2))
@@ -234,11 +234,11 @@ def test_others_are_divided_by_what_they_tell_and_a_singular_gram_matrix_is_no_d
     tangent = stream(1, "data", "tangent").standard_normal((N_ITEMS, 2))
     preconditioner = Preconditioner.of(PROBLEMS["own"](0))
     assert preconditioner.statistics.size == 0
-    apply_inverse = preconditioner.preconditioner(preconditioner.statistics, 3)
+    apply_inverse = preconditioner.build(preconditioner.statistics, 3)
     assert np.array_equal(apply_inverse(tangent, np.zeros((0, 0))), tangent)
     np.testing.assert_allclose(apply_inverse(tangent, np.diag([2.0, 4.0])), tangent / [2.0, 4.0])
     preconditioner = Preconditioner.of(gv.CompletionProblem(ratings()))
-    apply_inverse = preconditioner.preconditioner(preconditioner.statistics, 1)
+    apply_inverse = preconditioner.build(preconditioner.statistics, 1)
     for gram in (np.zeros((2, 2)), np.diag([1.0, 0.0])):
         assert np.isfinite(apply_inverse(tangent, gram)).all()
 

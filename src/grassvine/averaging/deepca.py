@@ -40,8 +40,7 @@ from grassvine.networks.graph import Network
 from grassvine.networks.mixing import Mixing, fast_mixing
 from grassvine.networks.schedule import AllEdges
 from grassvine.networks.timetable import Timetable
-from grassvine.problems.base import LocalProblem
-from grassvine.problems.pca import PCAProblem
+from grassvine.problems.base import Eigenproblem, LocalProblem
 from grassvine.protocol.method import Setup
 
 
@@ -78,7 +77,7 @@ class DeEPCA:
     def agent(self, plan: Setup, number: int, problem: LocalProblem) -> NeighbourAgent:
         """Make the agent that holds samples."""
         require_subspaces(plan, "DeEPCA")
-        if not isinstance(problem, PCAProblem):
+        if not isinstance(problem, Eigenproblem):
             raise PlanError(
                 f"agent {number} holds no samples, and DeEPCA finds principal components only; "
                 "give PCAProblem(samples), or use Tracked."
@@ -89,7 +88,7 @@ class DeEPCA:
 
 
 def _deepca(
-    number: int, problem: PCAProblem, basis: Array, mixing: Mixing, tolerance: float
+    number: int, problem: Eigenproblem, basis: Array, mixing: Mixing, tolerance: float
 ) -> Program:
     evaluation = problem.evaluate(basis)
     tracked = product = -evaluation.gradient  # C_iU_i

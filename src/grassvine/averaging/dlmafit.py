@@ -34,8 +34,7 @@ from grassvine.networks.graph import Network
 from grassvine.networks.mixing import Mixing, plain_mixing
 from grassvine.networks.schedule import AllEdges
 from grassvine.networks.timetable import Timetable
-from grassvine.problems.base import LocalProblem
-from grassvine.problems.completion import CompletionProblem
+from grassvine.problems.base import LocalProblem, plain_ratings
 from grassvine.protocol.agent import State
 from grassvine.protocol.message import Message, Shapes
 from grassvine.protocol.method import Setup
@@ -75,7 +74,8 @@ class DLMaFit:
 
     def agent(self, plan: Setup, number: int, problem: LocalProblem) -> "DLMaFitAgent":
         """Make the agent that holds a problem."""
-        if not isinstance(problem, CompletionProblem) or problem.unobserved or problem.tikhonov:
+        ratings = plain_ratings(problem)
+        if ratings is None:
             raise PlanError(
                 f"agent {number} holds no plain completion problem, and D-LMaFit solves nothing "
                 "else; give CompletionProblem(ratings) without regularisation, or use Gossip."
@@ -86,7 +86,7 @@ class DLMaFit:
                 "use the plan's default geometry, Grassmann()."
             )
         mixing = plain_mixing(plan.network)
-        return DLMaFitAgent(number, problem.ratings, plan.start(number), mixing, self.most_omega)
+        return DLMaFitAgent(number, ratings, plan.start(number), mixing, self.most_omega)
 
 
 class DLMaFitAgent:

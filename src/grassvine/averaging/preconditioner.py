@@ -1,4 +1,7 @@
-"""Preconditioners whose facts are averaged, not added up: averages may be a little indefinite."""
+"""Preconditioners whose statistics are averaged over the agents, not added up.
+
+Averages of different agents differ a little, and may be a little indefinite.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,64 +10,53 @@ from typing import TypeAlias
 import numpy as np
 
 from grassvine.foundations.arrays import Array
-from grassvine.problems.base import LocalProblem
-from grassvine.problems.completion import CompletionProblem
-from grassvine.problems.multitask import MultitaskProblem
+from grassvine.problems.base import LocalProblem, ModelsHessian
 
 ApplyInverse: TypeAlias = Callable[[Array, Array], Array]  # a tangent and C
+
+# Below this share of the largest eigenvalue averages of agents differ.
+FLOOR = 1e-7
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Preconditioner:
-    """An approximate Hessian of all tasks: its facts are averaged over the agents, once.
+    """A model of the pooled Hessian, ξ ↦ (S/n + λI)·ξ·C, from statistics averaged once.
 
-    Completion: ξ ↦ diag(p_i + λ)ξC, where p_i is the share of users who rated item i. Multitask:
-    ξ ↦ (A + λI)ξC with A the mean of X_tᵀX_t. Other tasks: ξ ↦ ξC, or the identity where there is
-    no C. The last is of no known scale; L-BFGS finds it from its pairs.
+    For a problem without such a model it is ξ ↦ ξC, or the identity where there is no C.
     """
 
     statistics: Array
-    preconditioner: Callable[[Array, int], ApplyInverse]
+    build: Callable[[Array, int], ApplyInverse]
 
     @classmethod
     def of(cls, problem: LocalProblem) -> "Preconditioner":
-        """Return the one of a problem."""
-        if isinstance(problem, CompletionProblem):
-            return _of_completion(problem)
-        if isinstance(problem, MultitaskProblem):
-            return _of_multitask(problem)
-        return cls(np.zeros(0), lambda statistics, n_agents: _apply_inverse_gram)
+        """Return the preconditioner of a problem."""
+        if not isinstance(problem, ModelsHessian):
+            return cls(np.zeros(0), lambda statistics, n_agents: _apply_inverse_gram)
+        own, count = problem.hessian_statistics()
+
+        def build(statistics: Array, n_agents: int) -> ApplyInverse:
+            mean = statistics[:-1].reshape(own.shape)
+            if own.ndim == 1:
+                # An item that nobody rated counts as rated once.
+                return _by_scales(np.maximum(mean, 1.0 / n_agents) / statistics[-1] + problem.ridge)
+            return _by_matrix(mean / statistics[-1], problem.ridge)
+
+        return cls(np.append(own.ravel(), count).astype(np.float64), build)
 
 
-def _of_completion(problem: CompletionProblem) -> Preconditioner:
-    ratings = problem.ratings
-    counts = np.bincount(ratings.items, minlength=ratings.n_items)
-
-    def preconditioner(statistics: Array, n_agents: int) -> ApplyInverse:
-        # An item that nobody rated counts as rated once.
-        shares = np.maximum(statistics[:-1], 1.0 / n_agents) / statistics[-1]
-        scales = shares + problem.unobserved + problem.tikhonov
-        return lambda tangent, gram: _apply_inverse_gram(tangent / scales[:, None], gram)
-
-    return Preconditioner(np.append(counts, ratings.n_users).astype(np.float64), preconditioner)
+def _by_scales(scales: Array) -> ApplyInverse:
+    return lambda tangent, gram: _apply_inverse_gram(tangent / scales[:, None], gram)
 
 
-def _of_multitask(problem: MultitaskProblem) -> Preconditioner:
-    n_items, n_tasks = problem.n_items, problem.tasks.n_tasks
-    moments = sum((x.T @ x for x in problem.tasks.features), start=np.zeros((n_items, n_items)))
+def _by_matrix(matrix: Array, ridge: float) -> ApplyInverse:
+    values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
+    values = np.maximum(values, FLOOR * values[-1]) + ridge
 
-    def preconditioner(statistics: Array, n_agents: int) -> ApplyInverse:
-        mean = statistics[:-1].reshape(n_items, n_items) / statistics[-1]
-        values, vectors = np.linalg.eigh(0.5 * (mean + mean.T))
-        # Below this the averages of different agents differ, and unseen features have nothing.
-        values = np.maximum(values, 1e-7 * values[-1]) + problem.ridge
+    def apply_inverse(tangent: Array, gram: Array) -> Array:
+        return _apply_inverse_gram(vectors @ ((vectors.T @ tangent) / values[:, None]), gram)
 
-        def apply_inverse(tangent: Array, gram: Array) -> Array:
-            return _apply_inverse_gram(vectors @ ((vectors.T @ tangent) / values[:, None]), gram)
-
-        return apply_inverse
-
-    return Preconditioner(np.append(moments.ravel(), n_tasks).astype(np.float64), preconditioner)
+    return apply_inverse
 
 
 def _apply_inverse_gram(tangent: Array, gram: Array) -> Array:

@@ -114,7 +114,7 @@ def _tracked(
     mixed = Mixed({"facts": preconditioner.statistics, **_parts(own)}, 0.0, False)
     for _ in range(FIRST):
         mixed = yield from mix(mixing, number, mixed.arrays, iterate)
-    apply_inverse = preconditioner.preconditioner(mixed.arrays["facts"], len(mixing.matrix))
+    apply_inverse = preconditioner.build(mixed.arrays["facts"], len(mixing.matrix))
     point = Point(basis, mixed.arrays)
     first = point.norm
     descent = Descent(apply_inverse, Pairs(options.memory))

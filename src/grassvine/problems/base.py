@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array, as_matrix
 
 
@@ -67,6 +68,69 @@ class TwiceDifferentiable(LocalProblem, Protocol):
     def hessian_product(self, basis: Array, direction: Array) -> Array:
         """Return the derivative of the Euclidean gradient along a direction."""
         ...
+
+
+@runtime_checkable
+class ModelsHessian(TwiceDifferentiable, Protocol):
+    """A problem with a model of the pooled Hessian, ξ ↦ (S/n + λI)·ξ·WᵀW.
+
+    S and n are sums over the data: agents add or average their own once, and share the
+    preconditioner made of them. S is a matrix, or a vector where it is diagonal.
+    """
+
+    @property
+    def ridge(self) -> float:
+        """λ: the weight of regularisation; 0 without."""
+        ...
+
+    def hessian_statistics(self) -> tuple[Array, float]:
+        """Return this agent's part of S, and of n, the number of users or tasks."""
+        ...
+
+
+@runtime_checkable
+class Eigenproblem(TwiceDifferentiable, Protocol):
+    """A problem that the leading eigenspace of ΣC_i solves."""
+
+    def matrix_product(self, block: Array) -> Array:
+        """Return C_i·block, C_i being this agent's items×items matrix."""
+        ...
+
+
+@runtime_checkable
+class CompletesRatings(ModelsHessian, Protocol):
+    """Matrix completion: residuals and blocks of the Hessian are known entry by entry."""
+
+    @property
+    def ratings(self) -> Ratings:
+        """The known entries."""
+        ...
+
+    @property
+    def threads(self) -> int:
+        """The number of threads of a pass."""
+        ...
+
+    def with_ratings(
+        self, ratings: Ratings, *, unobserved: float | None = None
+    ) -> "CompletesRatings":
+        """Return the same problem of other entries, with another λ where one is given."""
+        ...
+
+    def residuals(self, basis: Array, entries: Ratings | None = None) -> Array:
+        """Return y − u·w at the known entries, or at others of the same users."""
+        ...
+
+    def item_blocks(self, basis: Array) -> Array:
+        """Return blocks of the Hessian without residuals, as packed lower triangles."""
+        ...
+
+
+def plain_ratings(problem: LocalProblem) -> Ratings | None:
+    """Return the ratings of a completion problem without regularisation, None of all others."""
+    if isinstance(problem, CompletesRatings) and not problem.ridge:
+        return problem.ratings
+    return None
 
 
 def as_argument(problem: LocalProblem, basis: Array, name: str = "basis") -> Array:

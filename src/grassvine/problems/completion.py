@@ -75,8 +75,8 @@ class CompletionProblem:
         gradient, energies, gram, totals = self._sum_over_users(
             _kernels().evaluate_users, basis, (), (basis.shape, (self.n_items,), (rank, rank), (3,))
         )
-        if self._ridge:
-            gradient += self._ridge * (basis @ gram)
+        if self.ridge:
+            gradient += self.ridge * (basis @ gram)
         return Evaluation(
             cost=float(totals[0]),
             gradient=gradient,
@@ -102,11 +102,11 @@ class CompletionProblem:
         product, gram, gram_change = self._sum_over_users(
             _kernels().hessian_users,
             basis,
-            (direction, self._ridge * (cross + cross.T)),
+            (direction, self.ridge * (cross + cross.T)),
             (basis.shape, (rank, rank), (rank, rank)),
         )
-        if self._ridge:
-            product += self._ridge * (direction @ gram + basis @ gram_change)
+        if self.ridge:
+            product += self.ridge * (direction @ gram + basis @ gram_change)
         return product
 
     def residuals(self, basis: Array, entries: Ratings | None = None) -> Array:
@@ -122,6 +122,23 @@ class CompletionProblem:
             rest -= of_item[items] * of_user[users]
         return rest
 
+    @property
+    def ridge(self) -> float:
+        """λ + μ, the weight on all entries."""
+        return self.unobserved + self.tikhonov
+
+    def with_ratings(
+        self, ratings: Ratings, *, unobserved: float | None = None
+    ) -> "CompletionProblem":
+        """Return the same problem of other entries, with another λ where one is given."""
+        lam = self.unobserved if unobserved is None else unobserved
+        return CompletionProblem(ratings, lam, self.tikhonov, self.threads)
+
+    def hessian_statistics(self) -> tuple[Array, float]:
+        """Return how many users rated each item, and the number of users."""
+        counts = np.bincount(self.ratings.items, minlength=self.n_items)
+        return counts.astype(np.float64), float(self.ratings.n_users)
+
     def item_blocks(self, basis: Array) -> Array:
         """Return the blocks of the Hessian without residuals, users eliminated, item by item.
 
@@ -131,10 +148,6 @@ class CompletionProblem:
         rank = basis.shape[1]
         shape = (self.n_items, rank * (rank + 1) // 2)
         return self._sum_over_users(_kernels().block_users, basis, (), (shape,))[0]
-
-    @property
-    def _ridge(self) -> float:
-        return self.unobserved + self.tikhonov
 
     def _item_scales(self, rank: int, energies: Array, total: float) -> Array:
         """Return what WᵀW lacks at each item: the share of it that the item's users hold.
@@ -147,7 +160,7 @@ class CompletionProblem:
         rated = energies > 0.0
         shares = np.where(rated, energies / (total or 1.0), 1.0 / self.ratings.n_users)
         spread = (1.0 + np.sqrt(rank / self._item_counts)) ** 2
-        return (1.0 - self.unobserved) * shares * spread + self._ridge
+        return (1.0 - self.unobserved) * shares * spread + self.ridge
 
     @cached_property
     def _item_counts(self) -> Array:
@@ -167,7 +180,7 @@ class CompletionProblem:
     ) -> list[Array]:
         """Run a kernel over all blocks and add up the sums that it makes."""
         table = (self.ratings.starts, self.ratings.items, self.ratings.values)
-        ridge = self._ridge * (basis.T @ basis)
+        ridge = self.ridge * (basis.T @ basis)
 
         def run(users: Block, sums: list[Array]) -> None:
             kernel(*users, *table, basis, self.unobserved, ridge, *arguments, *sums)

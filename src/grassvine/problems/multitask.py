@@ -112,6 +112,13 @@ class MultitaskProblem:
         outer = residuals_change[:, None] * each + residuals[:, None] * weights_change
         return stacked.features.T @ outer
 
+    def hessian_statistics(self) -> tuple[Array, float]:
+        """Return Σ X_tᵀX_t and the number of tasks."""
+        moments = np.zeros((self.n_items, self.n_items))
+        for features in self.tasks.features:
+            moments += features.T @ features
+        return moments, float(self.tasks.n_tasks)
+
     def _fit(self, basis: Array) -> tuple[Array, Array]:
         """Return the features in the subspace, Z = XU, and the weights fitted to them."""
         stacked = self._stacked

@@ -58,6 +58,10 @@ class PCAProblem:
         """Return −C·direction."""
         return -(self.samples.T @ (self.samples @ as_argument(self, direction, "direction")))
 
+    def matrix_product(self, block: Array) -> Array:
+        """Return C·block."""
+        return -self.hessian_product(block, block)
+
     @cached_property
     def _energy(self) -> float:
         return float(np.sum(self.samples * self.samples))

@@ -12,9 +12,8 @@ from grassvine.foundations.options import rank_within, real_number, whole_number
 from grassvine.networks.graph import Network
 from grassvine.networks.timetable import Timetable
 from grassvine.networks.tree import Tree
-from grassvine.problems.base import LocalProblem
+from grassvine.problems.base import CompletesRatings, LocalProblem
 from grassvine.problems.biased_ratings import OffsetRatings
-from grassvine.problems.completion import CompletionProblem
 from grassvine.protocol.agent import State
 from grassvine.protocol.method import Setup
 from grassvine.protocol.report import StepReport
@@ -74,7 +73,7 @@ class Offsets:
 
     def agent(self, plan: Setup, number: int, problem: LocalProblem) -> "OffsetAgent":
         """Make the agent that holds a problem."""
-        if not isinstance(problem, CompletionProblem) or problem.unobserved or problem.tikhonov:
+        if not isinstance(problem, CompletesRatings) or problem.ridge:
             raise PlanError(
                 f"agent {number} holds no plain completion problem, and this method has penalties "
                 "of its own; give CompletionProblem(ratings) without regularisation."
@@ -83,7 +82,7 @@ class Offsets:
             rank_within(rank, plan.rank)
         return OffsetAgent(number, problem, self._program(plan, problem), plan.network.tree)
 
-    def _program(self, plan: Setup, problem: CompletionProblem) -> Program:
+    def _program(self, plan: Setup, problem: CompletesRatings) -> Program:
         start, criteria = plan.start(0), self._effort()
         if self.mu != "auto":
             own = OffsetRatings(problem.ratings, self.mu, self.mu_b, problem.threads)
@@ -105,7 +104,7 @@ class Offsets:
 class OffsetAgent(SumAgent):
     """An agent that fits offsets: its state tells factors, offsets, centre and penalties."""
 
-    def __init__(self, number: int, problem: CompletionProblem, program: Program, tree: Tree):
+    def __init__(self, number: int, problem: CompletesRatings, program: Program, tree: Tree):
         super().__init__(number, problem, program, tree)
         self._ratings, self._threads = problem.ratings, problem.threads
 

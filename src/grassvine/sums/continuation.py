@@ -21,7 +21,7 @@ import numpy as np
 
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.seeds import stream
-from grassvine.problems.completion import CompletionProblem
+from grassvine.problems.base import CompletesRatings
 from grassvine.sums.conjugate_gradient import (
     Descent,
     DescentResult,
@@ -53,9 +53,9 @@ class Known:
     energy: float
 
 
-def complete_by_rank(problem: CompletionProblem, rank: int, seed: int, tolerance: float) -> Descent:
+def complete_by_rank(problem: CompletesRatings, rank: int, seed: int, tolerance: float) -> Descent:
     """Minimise the cost of all agents, from rank 1 upwards."""
-    free = not (problem.unobserved or problem.tikhonov)
+    free = not problem.ridge
     problem = _without_carried(problem, rank) if free else problem
     known = yield from add_known(problem)
     to_the_end = StoppingRule(tolerance, MOST_AT_THE_END)
@@ -83,7 +83,7 @@ def recovered(descent: DescentResult, known: Known) -> bool:
     return math.sqrt(descent.point.squared_error) <= RECOVERED * math.sqrt(known.energy)
 
 
-def add_known(problem: CompletionProblem) -> Subprogram[Known]:
+def add_known(problem: CompletesRatings) -> Subprogram[Known]:
     """Add up which share of the users rated each item, of the table, and the squares of all."""
     ratings = problem.ratings
     counts, n_users, energy = yield from all_reduce(
@@ -94,14 +94,14 @@ def add_known(problem: CompletionProblem) -> Subprogram[Known]:
             float(ratings.values @ ratings.values),
         ),
     )
+    density = float(counts.sum()) / (ratings.n_items * float(n_users))
     # An item that nobody rated counts as rated once: its row must not move by rounding.
     shares = np.maximum(counts, 1.0) / float(n_users)
-    density = float(counts.sum()) / (ratings.n_items * float(n_users))
-    return Known(shares + problem.unobserved + problem.tikhonov, density, float(energy))
+    return Known(shares + problem.ridge, density, float(energy))
 
 
 def _attempt(
-    problem: CompletionProblem,
+    problem: CompletesRatings,
     rank: int,
     seed: int,
     known: Known,
@@ -121,16 +121,16 @@ def _attempt(
     return (yield from conjugate_gradient(problem, basis, blocks, stopping))
 
 
-def _without_carried(problem: CompletionProblem, rank: int) -> CompletionProblem:
+def _without_carried(problem: CompletesRatings, rank: int) -> CompletesRatings:
     """Set users aside whose entries any basis fits: at λ = 0 those with no more than the rank."""
     ratings = problem.ratings
     counts = np.diff(ratings.starts)
     kept = ratings.take_values(np.repeat(counts > rank, counts))
-    return CompletionProblem(kept, threads=problem.threads)
+    return problem.with_ratings(kept)
 
 
 def widened(
-    problem: CompletionProblem, basis: Array, seed: int, attempt: int = 0
+    problem: CompletesRatings, basis: Array, seed: int, attempt: int = 0
 ) -> Subprogram[Array]:
     """Return the basis with the dominant direction of the clipped residual beside it."""
     ratings = problem.ratings

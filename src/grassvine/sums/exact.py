@@ -12,10 +12,13 @@ from grassvine.foundations.options import real_number, whole_number
 from grassvine.geometry import Grassmann
 from grassvine.networks.graph import Network
 from grassvine.networks.timetable import Timetable
-from grassvine.problems.base import LocalProblem, TwiceDifferentiable
-from grassvine.problems.completion import CompletionProblem
-from grassvine.problems.multitask import MultitaskProblem
-from grassvine.problems.pca import PCAProblem
+from grassvine.problems.base import (
+    CompletesRatings,
+    Eigenproblem,
+    LocalProblem,
+    ModelsHessian,
+    TwiceDifferentiable,
+)
 from grassvine.protocol.method import Setup
 from grassvine.sums.agent import SumAgent
 from grassvine.sums.conjugate_gradient import (
@@ -24,7 +27,7 @@ from grassvine.sums.conjugate_gradient import (
     StoppingRule,
     conjugate_gradient,
 )
-from grassvine.sums.continuation import add_known, complete_by_rank
+from grassvine.sums.continuation import complete_by_rank
 from grassvine.sums.krylov import leading_directions
 from grassvine.sums.preconditioners import (
     IdentityPreconditioner,
@@ -93,13 +96,13 @@ class Exact:
         return with_full_rank(self._program(problem, start, seed), start)
 
     def _program(self, problem: TwiceDifferentiable, start: Array, seed: int) -> Program:
-        if isinstance(problem, PCAProblem):
+        if isinstance(problem, Eigenproblem):
             return (yield from leading_directions(problem, start, self.max_sums))
         descent = yield from self._descend(problem, start, seed)
         return ProgramOutcome(descent.point.iterate, descent.reason)
 
     def _descend(self, problem: TwiceDifferentiable, start: Array, seed: int) -> Descent:
-        if self.by_rank and isinstance(problem, CompletionProblem):
+        if self.by_rank and isinstance(problem, CompletesRatings):
             return (yield from complete_by_rank(problem, start.shape[1], seed, self.tolerance))
         preconditioner = yield from _preconditioner(problem)
         stopping = StoppingRule(self.tolerance, self.max_sums)
@@ -123,20 +126,12 @@ def with_full_rank(program: Program, start: Array) -> Program:
 
 
 def _preconditioner(problem: TwiceDifferentiable) -> Subprogram[Preconditioner]:
-    if isinstance(problem, CompletionProblem):
-        known = yield from add_known(problem)
-        return ItemScaling(known.shares)
-    if isinstance(problem, MultitaskProblem):
-        tasks = problem.tasks
-
-        def own() -> tuple[Array, float]:
-            moments = np.zeros((problem.n_items, problem.n_items))
-            for features in tasks.features:
-                moments += features.T @ features
-            return moments, float(tasks.n_tasks)
-
-        features, n_tasks = yield from all_reduce(Iterate(np.zeros((problem.n_items, 0))), own)
-        return KroneckerPreconditioner(
-            features / float(n_tasks) + problem.ridge * np.eye(problem.n_items)
-        )
-    return IdentityPreconditioner()
+    if not isinstance(problem, ModelsHessian):
+        return IdentityPreconditioner()
+    start = Iterate(np.zeros((problem.n_items, 0)))
+    statistics, count = yield from all_reduce(start, problem.hessian_statistics)
+    if statistics.ndim == 1:
+        # An item that nobody rated counts as rated once: its row must not move by rounding.
+        return ItemScaling(np.maximum(statistics, 1.0) / float(count) + problem.ridge)
+    regularised = statistics / float(count) + problem.ridge * np.eye(problem.n_items)
+    return KroneckerPreconditioner(regularised)

@@ -18,21 +18,21 @@ from functools import partial
 import numpy as np
 
 from grassvine.foundations.arrays import Array
-from grassvine.problems.pca import PCAProblem
+from grassvine.problems.base import Eigenproblem
 from grassvine.sums.program import Iterate, Program, ProgramOutcome, all_reduce
 
 # Then Q shrinks to the best of itself: what is kept must fit, and be made orthonormal each time.
 MOST_BLOCKS, KEPT_BLOCKS = 30, 3
 
 
-def leading_directions(problem: PCAProblem, start: Array, max_sums: int) -> Program:
+def leading_directions(problem: Eigenproblem, start: Array, max_sums: int) -> Program:
     """Find the leading eigenspace of the samples of all agents."""
     n_items, rank = start.shape
     block, iterate = start, Iterate(start)
     space = images = np.zeros((n_items, 0))
     reason = f"{max_sums} sums were done"
     for _ in range(max_sums):
-        (image,) = yield from all_reduce(iterate, partial(_image, problem, iterate.basis, block))
+        (image,) = yield from all_reduce(iterate, partial(_image, problem, block))
         space, images = np.column_stack([space, block]), np.column_stack([images, image])
         inner = space.T @ images
         values, vectors = np.linalg.eigh(0.5 * (inner + inner.T))
@@ -54,8 +54,8 @@ def leading_directions(problem: PCAProblem, start: Array, max_sums: int) -> Prog
     return ProgramOutcome(iterate, reason)
 
 
-def _image(problem: PCAProblem, basis: Array, block: Array) -> tuple[Array]:
-    return (-problem.hessian_product(basis, block),)
+def _image(problem: Eigenproblem, block: Array) -> tuple[Array]:
+    return (problem.matrix_product(block),)
 
 
 def _rounding(start: Array) -> float:

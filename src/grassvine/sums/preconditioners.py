@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from grassvine.foundations.arrays import Array
-from grassvine.problems.completion import CompletionProblem
+from grassvine.problems.base import CompletesRatings
 from grassvine.sums.conjugate_gradient import Point
 from grassvine.sums.program import Subprogram, all_reduce
 
@@ -56,7 +56,7 @@ class ItemBlocks:
     numbers, and is taken anew every 15 iterations.
     """
 
-    def __init__(self, problem: CompletionProblem, density: float):
+    def __init__(self, problem: CompletesRatings, density: float):
         self._problem = problem
         self._density = density
         self._blocks = np.zeros(0)
@@ -71,8 +71,7 @@ class ItemBlocks:
 
     def apply_inverse(self, point: Point, tangent: Array) -> Array:
         """Return M⁻¹ξ."""
-        problem = self._problem
-        share = 1e-3 * self._density + problem.unobserved + problem.tikhonov
+        share = 1e-3 * self._density + self._problem.ridge
         common = share * _floored(point.gram)
         return _solve(self._blocks + common, tangent[:, :, None])[:, :, 0]
 

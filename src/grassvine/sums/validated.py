@@ -13,8 +13,7 @@ from grassvine.foundations.options import real_number, whole_number
 from grassvine.geometry import Grassmann
 from grassvine.networks.graph import Network
 from grassvine.networks.timetable import Timetable
-from grassvine.problems.base import LocalProblem
-from grassvine.problems.completion import CompletionProblem
+from grassvine.problems.base import CompletesRatings, LocalProblem
 from grassvine.protocol.agent import State
 from grassvine.protocol.method import Setup
 from grassvine.protocol.report import StepReport
@@ -80,7 +79,7 @@ class Validated:
         """Make the agent that holds a problem."""
         if not isinstance(plan.geometry, Grassmann):
             raise PlanError("Validated works on the Grassmann manifold; leave geometry out.")
-        if not isinstance(problem, CompletionProblem) or problem.unobserved or problem.tikhonov:
+        if not isinstance(problem, CompletesRatings) or problem.ridge:
             raise PlanError(
                 f"agent {number} holds no plain completion problem, and this method has a λ of its "
                 "own; give CompletionProblem(ratings) without regularisation."
@@ -88,12 +87,12 @@ class Validated:
         program = self.program(problem, plan.start(0), plan.seed)
         return ValidatedAgent(number, problem, program, plan.network.tree)
 
-    def program(self, problem: CompletionProblem, start: Array, seed: int) -> Program:
+    def program(self, problem: CompletesRatings, start: Array, seed: int) -> Program:
         """Return what every agent runs over its own problem.
 
         One owner of all data runs the same with :func:`grassvine.sums.program.run_pooled`.
         """
-        chosen = choose_and_fit(self, problem.ratings, start, seed=seed, threads=problem.threads)
+        chosen = choose_and_fit(self, problem, start, seed=seed)
         return with_full_rank(chosen, start)
 
 
@@ -105,9 +104,9 @@ class ValidatedAgent(SumAgent):
         model, given = self._iterate, self._problem
         if not isinstance(model, ValidatedIterate):  # stopped before anything was tried
             return super().conclude(slot)
-        assert isinstance(given, CompletionProblem)
+        assert isinstance(given, CompletesRatings)
         entries = given.ratings.shifted(-model.centre)
-        problem = CompletionProblem(entries, unobserved=model.unobserved, threads=given.threads)
+        problem = given.with_ratings(entries, unobserved=model.unobserved)
         evaluation = problem.evaluate(model.basis)
         return StepReport(
             agent=self.id,

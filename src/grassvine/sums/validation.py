@@ -23,7 +23,7 @@ import numpy as np
 
 from grassvine.data import Ratings, hold_out_of_users
 from grassvine.foundations.arrays import Array
-from grassvine.problems.completion import CompletionProblem
+from grassvine.problems.base import CompletesRatings
 from grassvine.sums.biased_fit import RatingStatistics, sum_statistics
 from grassvine.sums.conjugate_gradient import Descent, Point, StoppingRule, conjugate_gradient
 from grassvine.sums.continuation import widened
@@ -59,7 +59,7 @@ class ValidatedIterate(Iterate):
 class HeldOut:
     """Watches a descent by the error at entries that it does not see."""
 
-    def __init__(self, problem: CompletionProblem, held: Ratings, patience: int):
+    def __init__(self, problem: CompletesRatings, held: Ratings, patience: int):
         self._problem, self._held, self._patience = problem, held, patience
         self._waited = 0
         self.seen: list[float] = []  # the squared errors of all agents
@@ -86,9 +86,9 @@ class HeldOut:
 class Table:
     """An agent's entries less the mean of all agents' entries, and what all hold together."""
 
+    given: CompletesRatings
     entries: Ratings
     statistics: RatingStatistics
-    threads: int
 
     @property
     def density(self) -> float:
@@ -97,9 +97,9 @@ class Table:
             self.entries.n_items * self.statistics.n_users
         )
 
-    def problem(self, unobserved: float) -> CompletionProblem:
+    def problem(self, unobserved: float) -> CompletesRatings:
         """Return the agent's problem for a λ."""
-        return CompletionProblem(self.entries, unobserved=unobserved, threads=self.threads)
+        return self.given.with_ratings(self.entries, unobserved=unobserved)
 
     def descend(
         self,
@@ -151,20 +151,20 @@ def is_lower(error: float, than: float) -> bool:
 
 
 def choose_and_fit(
-    method: "Validated", ratings: Ratings, start: Array, *, seed: int, threads: int
+    method: "Validated", problem: CompletesRatings, start: Array, *, seed: int
 ) -> Program:
     """Choose λ and the rank on a share of the entries, then go on with all of them.
 
     The start is the same for all agents, and its rank the highest. Where the error at the held-out
     entries would have risen by going on, all stay at the best point.
     """
-    rest, held = hold_out_of_users(ratings, method.share, seed)
-    table = yield from centred(rest, Iterate(start), threads)
+    rest, held = hold_out_of_users(problem.ratings, method.share, seed)
+    table = yield from centred(problem.with_ratings(rest), Iterate(start))
     (n_held,) = yield from all_reduce(Iterate(start), lambda: (float(held.n_values),))
     held = held.shifted(-table.statistics.centre)
     best = yield from choose(method, table, held, start.shape[1], seed)
     early = best.last_error > (1.0 + RISE) * best.error
-    whole = yield from centred(ratings, table.told(Iterate(best.basis), best.unobserved), threads)
+    whole = yield from centred(problem, table.told(Iterate(best.basis), best.unobserved))
     stopping = StoppingRule(method.tolerance, 0 if early else method.max_iterations)
     descent = yield from whole.descend(best.basis, best.unobserved, stopping)
     error = math.sqrt(best.error / max(float(n_held), 1.0))
@@ -175,10 +175,10 @@ def choose_and_fit(
     return ProgramOutcome(whole.told(descent.point.iterate, best.unobserved), reason)
 
 
-def centred(ratings: Ratings, iterate: Iterate, threads: int) -> Subprogram[Table]:
+def centred(problem: CompletesRatings, iterate: Iterate) -> Subprogram[Table]:
     """Subtract the mean of all agents' entries."""
-    statistics = yield from sum_statistics(ratings, iterate)
-    return Table(ratings.shifted(-statistics.centre), statistics, threads)
+    statistics = yield from sum_statistics(problem.ratings, iterate)
+    return Table(problem, problem.ratings.shifted(-statistics.centre), statistics)
 
 
 def choose(method: "Validated", table: Table, held: Ratings, rank: int, seed: int) -> Trying:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from numpy.random import Generator
 
-TITLE = b"ray::Host"
+TITLE = b"ray::AgentActor"
 
 
 def host_processes() -> list[int]:
