@@ -39,7 +39,7 @@ coverage: .venv/installed-dev  ## run the tests, tell what they cover and the te
 	$(BIN)/coverage run -m pytest
 	$(BIN)/coverage combine --quiet
 	@echo "total: $$($(BIN)/coverage report --format=total) %"
-	@$(BIN)/coverage report --sort=cover | head -n 12
+	@$(BIN)/coverage report --sort=cover | sed -n 1,12p
 
 check: .venv/installed-dev  ## format, lint, types, layers
 	$(BIN)/ruff format --check .
