@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-cluster check format bench clean
+.PHONY: help demo test test-all test-cluster coverage check format bench release clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -34,6 +34,13 @@ test-all: .venv/installed-dev  ## run the slow and the paper's tests too
 test-cluster: .venv/installed-ray  ## run the tests that start clusters; some need root and data, and say so
 	$(BIN)/python -m pytest -m cluster
 
+coverage: .venv/installed-dev  ## run the tests, tell what they cover and the ten files they cover least
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage combine --quiet
+	@echo "total: $$($(BIN)/coverage report --format=total) %"
+	@$(BIN)/coverage report --sort=cover | sed -n 1,12p
+
 check: .venv/installed-dev  ## format, lint, types, layers
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -47,5 +54,8 @@ format: .venv/installed-dev  ## format and mend what can be mended
 bench: .venv/installed-dev  ## benchmarks: ratios measured in one run
 	$(BIN)/python -m benchmarks
 
+release: .venv/installed-dev  ## build wheel and sdist into dist/ and run the tests against the wheel
+	PYTHON=$(BIN)/python tools/release
+
 clean:  ## remove the environment and the caches
-	rm -rf .venv .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv dist .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
