@@ -58,7 +58,7 @@ def _synthetic(seed: int) -> dict[str, Any]:
         500, 2000, RANK, oversampling=6.0, noise=0.0, seed=seed
     ).ratings
     problem, start = gv.CompletionProblem(ratings), spectral_start(ratings, RANK)
-    result, took = timed(lambda: rtrmc(problem, start, gradient_tolerance=1e-12))
+    result, took = timed(lambda: rtrmc(problem, start, tol=1e-12))
     costs = [step.cost for step in result.iterations] + [result.cost]
     errors = [math.sqrt(2.0 * cost / ratings.n_values) for cost in costs]
     return {

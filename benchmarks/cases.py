@@ -45,7 +45,7 @@ def _one(
         "schedule": type(method.schedule).__name__,
         "preconditioner": method.preconditioner,
         "rho": method.rho,
-        "n_slots": method.n_slots,
+        "max_iter": method.max_iter,
         "worst_mse": float(result.history.final()["mse"].max()),
         "neighbours_apart": result.neighbour_distance,
         "worst_from_truth": max(plan.geometry.distance(basis, truth) for basis in result.bases),

@@ -36,12 +36,12 @@ STARTS = range(5)
 MOST_SUMS = 600
 MEMORY = 10
 CLOSE = 1e-9
-RULES = StoppingRule(tolerance=1e-11, max_iterations=MOST_SUMS)
+RULES = StoppingRule(tol=1e-11, max_iter=MOST_SUMS)
 
 
 def measure() -> Iterator[Row]:
     for name, rank in SETTINGS:
-        problem = gv.MultitaskProblem(load_tasks(name), ridge=RIDGE)
+        problem = gv.MultitaskProblem(load_tasks(name), alpha=RIDGE)
         for title, descend in (("CG", conjugate_gradient), ("L-BFGS", _quasi_newton)):
             starts = [
                 gv.Plan(problem.n_items, rank, gv.networks.path(2), seed=k).start(0) for k in STARTS
@@ -63,7 +63,7 @@ def _until_close(
     descend: Callable[[gv.MultitaskProblem, Array, Preconditioner, StoppingRule], Descent],
 ) -> tuple[float, float, float]:
     moments = sum(x.T @ x for x in problem.tasks.features) / problem.tasks.n_tasks
-    preconditioner = KroneckerPreconditioner(moments + problem.ridge * np.eye(problem.n_items))
+    preconditioner = KroneckerPreconditioner(moments + problem.alpha * np.eye(problem.n_items))
     numbers, began = 0, time.process_time()
     log: list[tuple[float, float, float]] = []  # cost, numbers sent, seconds
     with one_blas_thread():
@@ -77,7 +77,7 @@ def _until_close(
             except StopIteration:
                 break
             log.append((part.iterate.cost, numbers, time.process_time() - began))
-    best = rtrmc(problem, part.iterate.basis, gradient_tolerance=0.0).cost
+    best = rtrmc(problem, part.iterate.basis, tol=0.0).cost
     sums = next(i for i, (cost, _, _) in enumerate(log) if cost <= best * (1.0 + CLOSE))
     whole = start.size + start.shape[1] ** 2 + 2
     return sums + 1.0, log[sums][1] / whole, log[sums][2]
@@ -92,7 +92,7 @@ def _quasi_newton(
     """L-BFGS with unit steps, halved while the cost rises: a sum an iteration."""
     point = yield from evaluate(problem, start, Iterate(start))
     pairs = Pairs(MEMORY)
-    for iteration in range(stopping.max_iterations):
+    for iteration in range(stopping.max_iter):
         gradient, basis = point.gradient, point.basis
         inverse = partial(_inverse, preconditioner, point)
         direction = -pairs.apply(gradient, inverse)
@@ -122,8 +122,8 @@ def _quasi_newton(
             there.gradient - GRASSMANN.project(there.basis, gradient),
         )
         point = there
-    reason = f"{stopping.max_iterations} iterations were done"
-    return DescentResult(point, stopping.max_iterations, reason, converged=False)
+    reason = f"{stopping.max_iter} iterations were done"
+    return DescentResult(point, stopping.max_iter, reason, converged=False)
 
 
 def _inverse(preconditioner: Preconditioner, point: Point, tangent: Array) -> Array:

@@ -103,7 +103,7 @@ def _counted(program: Program, sizes: list[int]) -> Program:
 
 def _rtrmc(problem: gv.CompletionProblem, seed: int) -> tuple[Array, float, None]:
     start = spectral_start(problem.ratings, RANK, seed=seed)
-    result = rtrmc(problem, start, gradient_tolerance=1e-12)
+    result = rtrmc(problem, start, tol=1e-12)
     # What it would add up if its data lay apart: a gradient an iteration, and its products.
     return result.basis, sum(1.0 + step.inner for step in result.iterations), None
 

@@ -45,8 +45,8 @@ networks = {
 }
 methods = {
     "exact": gv.Exact(),
-    "gossip, ρ=100": gv.Gossip(rho=100.0, n_slots=600),
-    "gossip, ρ=1000": gv.Gossip(rho=1000.0, n_slots=600),
+    "gossip, ρ=100": gv.Gossip(rho=100.0, max_iter=600),
+    "gossip, ρ=1000": gv.Gossip(rho=1000.0, max_iter=600),
 }
 rows = []
 for method in methods:

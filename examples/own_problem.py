@@ -66,7 +66,7 @@ plain = gv.run(
     [gv.PCAProblem(rows) for rows in stations],
 )
 robust = gv.run(
-    gv.Plan(n_sensors, n_signals, gv.networks.ring(5), gv.Gossip(rho=1e3, n_slots=1000)), problems
+    gv.Plan(n_sensors, n_signals, gv.networks.ring(5), gv.Gossip(rho=1e3, max_iter=1000)), problems
 )
 for name, result in (("principal components", plain), ("robust cost", robust)):
     away = np.degrees(gv.geometry.Grassmann().distance(result.mean, truth))

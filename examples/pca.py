@@ -41,7 +41,7 @@ def degrees(components):
 
 
 alone = [degrees(PCA(4).fit(part).components_) for part in np.array_split(images, 6)]
-gossip = DecentralizedPCA(4, agents=6, method="gossip", updates=200, random_state=0).fit(images)
+gossip = DecentralizedPCA(4, agents=6, method="gossip", max_iter=200, random_state=0).fit(images)
 print(f"each place for itself: {min(alone):.0f} to {max(alone):.0f} degrees away")
 print(f"gossip: {degrees(gossip.components_):.0f} degrees away, {gossip.bytes_ / 1e6:.1f} MB sent")
 print(f"exact:  {degrees(ours.components_):.0e} degrees away, {ours.bytes_ / 1e6:.1f} MB sent")

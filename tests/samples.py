@@ -67,7 +67,7 @@ PROBLEMS: dict[str, Callable[[int], LocalProblem]] = {
     ),
     "completion, scarce": lambda seed: gv.CompletionProblem(scarce_ratings(seed), unobserved=0.1),
     "multitask": lambda seed: gv.MultitaskProblem(tasks(seed)),
-    "multitask, λ > 0": lambda seed: gv.MultitaskProblem(tasks(seed), ridge=0.5),
+    "multitask, λ > 0": lambda seed: gv.MultitaskProblem(tasks(seed), alpha=0.5),
     "pca": lambda seed: gv.PCAProblem(samples(seed)),
     "own": lambda seed: gv.CustomProblem(N_ITEMS, own_function),
 }

@@ -41,7 +41,7 @@ def measure() -> list[dict[str, float]]:
         for size, n_items in SIZES.items():
             ratings = gv.Ratings.from_arrays([0], [0], [1.0], n_items=n_items)
             problems = [gv.CompletionProblem(ratings, unobserved=0.1)] * 2
-            plan = gv.Plan(n_items, RANK, gv.networks.path(2), gv.Gossip(n_slots=N_SLOTS))
+            plan = gv.Plan(n_items, RANK, gv.networks.path(2), gv.Gossip(max_iter=N_SLOTS))
 
             def slot(
                 engine: Engine, watches: bool, plan: Any = plan, parts: Any = problems

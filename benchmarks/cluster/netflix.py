@@ -50,7 +50,7 @@ class Stopwatch:
 
 def measure() -> dict[str, Any]:
     plan = gv.Plan(
-        N_ITEMS, RANK, gv.networks.ring(N_AGENTS), gv.Exact(by_rank=False, max_sums=N_SUMS)
+        N_ITEMS, RANK, gv.networks.ring(N_AGENTS), gv.Exact(by_rank=False, max_iter=N_SUMS)
     )
     parts = [NetflixLike(number, N_AGENTS) for number in range(N_AGENTS)]
     bare = bare_passes(parts, plan.start(0))

@@ -33,7 +33,7 @@ N_SUMS = 20
 
 def plan(n_agents: int) -> gv.Plan:
     network = gv.networks.exponential(n_agents) if n_agents > 1 else gv.networks.path(1)
-    return gv.Plan(N_ITEMS, RANK, network, gv.Exact(by_rank=False, max_sums=N_SUMS))
+    return gv.Plan(N_ITEMS, RANK, network, gv.Exact(by_rank=False, max_iter=N_SUMS))
 
 
 def measure() -> dict[str, Any]:

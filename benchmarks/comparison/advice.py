@@ -38,7 +38,7 @@ def conditions() -> Table:
         )
         pooled = gv.CompletionProblem(table.ratings)
         start = spectral_start(table.ratings, 3, seed=1)
-        target = rtrmc(pooled, start, gradient_tolerance=1e-14).basis
+        target = rtrmc(pooled, start, tol=1e-14).basis
         problems = [
             gv.CompletionProblem(part) for part in gv.datasets.split_users(table.ratings, N_AGENTS)
         ]

@@ -83,7 +83,7 @@ def measure() -> Iterator[Result]:
         N_ITEMS, N_USERS, RANK, oversampling=6.0, seed=DATA_SEED
     ).ratings
     start = spectral_start(ratings, RANK, seed=DATA_SEED)
-    pooled = rtrmc(gv.CompletionProblem(ratings), start, gradient_tolerance=1e-14).basis
+    pooled = rtrmc(gv.CompletionProblem(ratings), start, tol=1e-14).basis
     problems = [gv.CompletionProblem(part) for part in gv.datasets.split_users(ratings, N_AGENTS)]
     for name, network in NETWORKS.items():
         for entrant in (*ENTRANTS, *REXTRAS):

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable, Iterator
 
 from benchmarks.exact.components import components
-from benchmarks.exact.ratings import movielens, offsets
+from benchmarks.exact.ratings import biased, movielens
 from benchmarks.exact.rows import Row, text
 from benchmarks.exact.tables import case3, case4
 from benchmarks.exact.tasks import tasks
@@ -17,7 +17,7 @@ ROWS: dict[str, Callable[[], Iterator[Row]]] = {
     "tasks": tasks,
     "pca": components,
     "movielens": movielens,
-    "offsets": offsets,
+    "biased": biased,
 }
 
 

@@ -11,9 +11,9 @@ import grassvine as gv
 from grassvine.data import hold_out_ratings
 from grassvine.datasets import load_ratings
 from grassvine.paper.scores import squared_errors
-from grassvine.problems.biased_ratings import OffsetRatings
+from grassvine.problems.biased_ratings import BiasedRatings
 from grassvine.protocol.observers import AllFinished
-from grassvine.sums import Offsets
+from grassvine.sums import BiasedFactorization
 from grassvine.sums.program import run_pooled
 
 UNOBSERVED = 0.02  # λ of our cost, .01 in the paper's
@@ -59,7 +59,7 @@ def movielens(
     }
 
 
-def offsets(
+def biased(
     dataset: str = "ml-1m", seeds: tuple[int, ...] = (0, 1, 2), rank: int = 10, n_agents: int = 10
 ) -> Iterator[Row]:
     """Offsets and biases, clipped; penalties are chosen on entries held out of the training part.
@@ -72,7 +72,7 @@ def offsets(
         parts = hold_out_ratings(ratings, TEST_SHARE, seed=seed)
         bounds = (float(parts[0].values.min()), float(parts[0].values.max()))
         train, test = (gv.datasets.split_users(part, n_agents) for part in parts)
-        plan = gv.Plan(ratings.n_items, rank, gv.networks.path(n_agents), Offsets())
+        plan = gv.Plan(ratings.n_items, rank, gv.networks.path(n_agents), BiasedFactorization())
         factories = [
             partial(plan.agent, i, gv.CompletionProblem(part)) for i, part in enumerate(train)
         ]
@@ -83,20 +83,20 @@ def offsets(
         )
         squares = 0.0
         for state, known, asked in zip(outcome.states, train, test, strict=True):
-            mu, mu_b = state["penalties"]
-            model = OffsetRatings(known, float(mu), float(mu_b))
-            point = state["factors"], state["offsets"], float(state["centre"][0])
+            regularization, bias_regularization = state["regularization"]
+            model = BiasedRatings(known, float(regularization), float(bias_regularization))
+            point = state["factors"], state["item_biases"], float(state["centre"][0])
             found = model.predict(*point, asked.users_of_values(), asked.items)
             squares += float(np.sum((np.clip(found, *bounds) - asked.values) ** 2))
         errors.append(float(np.sqrt(squares / sum(part.n_values for part in test))))
         yield {
-            "what": f"{dataset}, offsets, rank {rank}, N = {n_agents}, split {seed}",
+            "what": f"{dataset}, biases, rank {rank}, N = {n_agents}, split {seed}",
             "test_rmse": errors[-1],
-            "mu": float(mu),
-            "mu_b": float(mu_b),
+            "regularization": float(regularization),
+            "bias_regularization": float(bias_regularization),
             "cpu_seconds": took.cpu,
         }
     yield {
-        "what": f"{dataset}, offsets, rank {rank}, N = {n_agents}, mean of {len(seeds)} splits",
+        "what": f"{dataset}, biases, rank {rank}, N = {n_agents}, mean of {len(seeds)} splits",
         "test_rmse": float(np.mean(errors)),
     }

@@ -19,7 +19,7 @@ def case4() -> Iterator[Row]:
     data = gv.datasets.low_rank_ratings(500, 12_000, RANK, oversampling=6.0, seed=1)
     start = gv.Plan(500, RANK, gv.networks.path(2)).start(0)
     pooled = gv.CompletionProblem(data.ratings)
-    batch = rtrmc(pooled, start, gradient_tolerance=1e-12).basis
+    batch = rtrmc(pooled, start, tol=1e-12).basis
     for n_agents in (6, 10, 20, 50):
         problems = [
             gv.CompletionProblem(part) for part in gv.datasets.split_users(data.ratings, n_agents)

@@ -23,14 +23,14 @@ def tasks(
     """By how much the polished batch is cheaper, as a share of its cost."""
     for name, rank in settings:
         given = load_tasks(name)
-        pooled = gv.MultitaskProblem(given, ridge=RIDGE)
+        pooled = gv.MultitaskProblem(given, alpha=RIDGE)
         parts = gv.datasets.split_tasks(given, given.n_tasks)
-        problems = [gv.MultitaskProblem(part, ridge=RIDGE) for part in parts]
+        problems = [gv.MultitaskProblem(part, alpha=RIDGE) for part in parts]
         for seed in starts:
             plan = gv.Plan(given.n_items, rank, gv.networks.path(len(parts)), gv.Exact(), seed=seed)
             result, took = timed(lambda plan=plan, problems=problems: gv.run(plan, problems))  # type: ignore[misc]
             worst = max(pooled.evaluate(basis).cost for basis in result.bases)
-            polished = rtrmc(pooled, result.bases[0], gradient_tolerance=0.0)
+            polished = rtrmc(pooled, result.bases[0], tol=0.0)
             yield {
                 "what": f"{name}, rank {rank}, path of {len(parts)}, start {seed}",
                 "cost": worst,

@@ -89,7 +89,7 @@ def test_a_leading_eigenspace_is_a_fixed_point() -> None:
             return leading()
 
     network = gv.networks.path(6)
-    plan = At(N_ITEMS, RANK, network, DeEPCA(4, contraction=1e-6, tolerance=0.0))
+    plan = At(N_ITEMS, RANK, network, DeEPCA(4, contraction=1e-6, tol=0.0))
     result = gv.run(plan, problems(6))
     # Agents know the average but for 1e-6 of how much they differ at first.
     assert max(gv.geometry.Grassmann().distance(basis, leading()) for basis in result.bases) <= 1e-6
@@ -100,9 +100,7 @@ def test_an_iteration_shrinks_the_distance_by_the_ratio_of_eigenvalues_on_any_ne
     ratio = values[-RANK - 1] / values[-RANK]
     for network in (gv.networks.path(6), gv.networks.ring(6)):
         bases = [
-            gv.run(
-                gv.Plan(N_ITEMS, RANK, network, DeEPCA(n, tolerance=0.0), seed=6), problems(6)
-            ).bases
+            gv.run(gv.Plan(N_ITEMS, RANK, network, DeEPCA(n, tol=0.0), seed=6), problems(6)).bases
             for n in (20, 30)
         ]
         far, near = (
@@ -113,11 +111,11 @@ def test_an_iteration_shrinks_the_distance_by_the_ratio_of_eigenvalues_on_any_ne
 
 def test_tolerance_zero_goes_on_to_the_end_and_an_ended_agent_can_still_be_met() -> None:
     network = gv.networks.ring(6)
-    plan = gv.Plan(N_ITEMS, RANK, network, DeEPCA(5, tolerance=0.0), seed=6)
+    plan = gv.Plan(N_ITEMS, RANK, network, DeEPCA(5, tol=0.0), seed=6)
     result = gv.run(plan, problems(6))
     assert result.n_slots == 5 * fast_mixing(network, 0.03).n_rounds
     assert set(result.history.final()["update"]) == {5}
-    team = team_of(network, DeEPCA(tolerance=10.0))
+    team = team_of(network, DeEPCA(tol=10.0))
     n_rounds = fast_mixing(network, 0.03).n_rounds
     ends = [meet_all(team, network, slot) for slot in range(2 * n_rounds + 3)]
     ended = [all(slot) for slot in ends]
@@ -136,8 +134,8 @@ def test_other_problems_are_refused(name: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_iterations": -1}, "n_iterations is -1"),
-        ({"tolerance": -1.0}, "tolerance is -1"),
+        ({"max_iter": -1}, "max_iter is -1"),
+        ({"tol": -1.0}, "tol is -1"),
         ({"contraction": 0.0}, "contraction is 0, which no mixing reaches"),
         ({"contraction": 1.0}, "contraction is 1; choose a finite number of at least 0 and below"),
     ],

@@ -185,8 +185,8 @@ def test_plain_steps_bring_agents_together_as_well(network: gv.networks.Network)
     data = gv.datasets.low_rank_ratings(30, 180, 2, oversampling=8.0, seed=1)
     problems = [gv.CompletionProblem(part) for part in gv.datasets.split_users(data.ratings, 6)]
     distances = [
-        gv.run(gv.Plan(30, 2, network, DLMaFit(n_slots), seed=9), problems).neighbour_distance
-        for n_slots in (0, 250)
+        gv.run(gv.Plan(30, 2, network, DLMaFit(max_iter), seed=9), problems).neighbour_distance
+        for max_iter in (0, 250)
     ]
     assert distances[0] > 1.0 and distances[1] < 1e-6
 
@@ -226,7 +226,7 @@ def test_omega_grows_while_the_residual_falls_slowly_and_returns_to_one_when_it_
     [
         ({"most_omega": 0.5}, "most_omega is 0.5; choose a finite number of at least 1"),
         ({"most_omega": np.inf}, "most_omega is inf; choose a finite number"),
-        ({"n_slots": -1}, "n_slots is -1; choose a number at least 0"),
+        ({"max_iter": -1}, "max_iter is -1; choose a number at least 0"),
     ],
 )
 def test_options_are_checked(options: dict[str, float], message: str) -> None:
@@ -316,13 +316,13 @@ def test_agents_with_fewer_users_than_the_rank_work_with_the_others() -> None:
 
 
 @given(
-    n_slots=st.integers(0, 30),
+    max_iter=st.integers(0, 30),
     most_omega=st.floats(1.0, 1e6),
     n_agents=st.integers(2, 6),
     seed=st.integers(0, 2**63 - 1),
 )
-def test_a_plan_survives_toml(n_slots: int, most_omega: float, n_agents: int, seed: int) -> None:
-    plan = gv.Plan(9, 2, gv.networks.path(n_agents), DLMaFit(n_slots, most_omega), seed=seed)
+def test_a_plan_survives_toml(max_iter: int, most_omega: float, n_agents: int, seed: int) -> None:
+    plan = gv.Plan(9, 2, gv.networks.path(n_agents), DLMaFit(max_iter, most_omega), seed=seed)
     again = gv.Plan.from_toml(plan.to_toml())
     assert again == plan
     assert again.fingerprint() == plan.fingerprint()
@@ -333,7 +333,7 @@ def test_a_fingerprint_tells_methods_and_options_apart() -> None:
         DLMaFit(10),
         DLMaFit(11),
         DLMaFit(10, 2.0),
-        gv.Gossip(n_slots=10, schedule=gv.networks.AllEdges()),
+        gv.Gossip(max_iter=10, schedule=gv.networks.AllEdges()),
     ]
     plans = [gv.Plan(9, 2, gv.networks.path(3), method) for method in methods]
     assert plans[0].timetable.digest() == plans[3].timetable.digest()
@@ -350,7 +350,7 @@ def test_a_fingerprint_tells_methods_and_options_apart() -> None:
         ('"d-lmafit"', '"gossip"', "step is missing or no table"),
         ("most_omega", "omega", "method.omega: unknown key 'omega'; did you mean 'most_omega'"),
         ("most_omega = 2.0", "most_omega = 0.0", "most_omega is 0; choose a finite number of at"),
-        ("n_slots = 10", "rho = 1.0", "method.rho: unknown key 'rho'"),
+        ("max_iter = 10", "rho = 1.0", "method.rho: unknown key 'rho'"),
         pytest.param(
             '"d-lmafit"',
             '["d-lmafit"]',

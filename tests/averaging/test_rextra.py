@@ -34,9 +34,7 @@ def table() -> gv.Ratings:
 def pooled() -> Array:
     """The optimum of one owner of all data."""
     problem = gv.CompletionProblem(table(), unobserved=0.01)
-    return rtrmc(
-        problem, gv.Plan(30, 2, gv.networks.path(2)).start(0), gradient_tolerance=1e-12
-    ).basis
+    return rtrmc(problem, gv.Plan(30, 2, gv.networks.path(2)).start(0), tol=1e-12).basis
 
 
 def problems(n_agents: int) -> list[LocalProblem]:
@@ -165,7 +163,7 @@ def test_an_agent_without_data_goes_with_the_others() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_slots": -1}, "n_slots is -1; choose a number at least 0"),
+        ({"max_iter": -1}, "max_iter is -1; choose a number at least 0"),
         ({"step": 0.0}, "step is 0 and nothing would move"),
         ({"step": -1.0}, "step is -1; choose a finite number"),
         ({"step": np.inf}, "step is inf; choose a finite number"),

@@ -68,9 +68,9 @@ KINDS: dict[str, Kind] = {
         ],
     ),
     "multitask": (
-        lambda: gv.MultitaskProblem(some_tasks(), ridge=0.1),
+        lambda: gv.MultitaskProblem(some_tasks(), alpha=0.1),
         lambda n: [
-            gv.MultitaskProblem(p, ridge=0.1) for p in gv.datasets.split_tasks(some_tasks(), n)
+            gv.MultitaskProblem(p, alpha=0.1) for p in gv.datasets.split_tasks(some_tasks(), n)
         ],
     ),
     "pca": (
@@ -91,7 +91,7 @@ def pooled(kind: str) -> Array:
     """The optimum of one owner of all data."""
     whole = KINDS[kind][0]()
     start = gv.Plan(whole.n_items, 2, gv.networks.path(2), seed=2).start(0)
-    return rtrmc(whole, start, gradient_tolerance=1e-12, max_outer=40, max_inner=60).basis
+    return rtrmc(whole, start, tol=1e-12, max_outer=40, max_inner=60).basis
 
 
 def team_of(plan: gv.Plan, tasks: Sequence[LocalProblem]) -> list[NeighbourAgent]:
@@ -152,7 +152,7 @@ def test_agents_of_very_different_sizes_and_one_without_data() -> None:
 
 def test_tolerance_zero_goes_on_to_the_last_iteration() -> None:
     network = gv.networks.ring(5)
-    plan = gv.Plan(30, 2, network, Tracked(4, tolerance=0.0), seed=2)
+    plan = gv.Plan(30, 2, network, Tracked(4, tol=0.0), seed=2)
     result = gv.run(plan, KINDS["completion"][1](5))
     assert result.n_slots == (FIRST + 4) * fast_mixing(network, 0.003).n_rounds
     assert set(result.history.final()["update"]) == {4}
@@ -161,7 +161,7 @@ def test_tolerance_zero_goes_on_to_the_last_iteration() -> None:
 def test_an_agent_that_is_not_content_keeps_all_at_work() -> None:
     """The word of the last agent of a path comes to the first within one mixing."""
     network = gv.networks.path(4)
-    plan = gv.Plan(12, 2, network, Tracked(100, tolerance=1e3), seed=2)
+    plan = gv.Plan(12, 2, network, Tracked(100, tol=1e3), seed=2)
     n_rounds = fast_mixing(network, 0.003).n_rounds
     for doubtful in (False, True):
         team = team_of(plan, KINDS["pca"][1](4))
@@ -220,7 +220,7 @@ def test_the_facts_of_completion_are_shares_of_users() -> None:
 
 
 def test_the_facts_of_multitask_are_the_mean_of_moments() -> None:
-    problem = gv.MultitaskProblem(some_tasks(), ridge=0.5)
+    problem = gv.MultitaskProblem(some_tasks(), alpha=0.5)
     preconditioner = Preconditioner.of(problem)
     apply_inverse = preconditioner.build(preconditioner.statistics / 3, 3)
     mean = sum(x.T @ x for x in some_tasks().features) / some_tasks().n_tasks
@@ -280,8 +280,8 @@ def test_pairs_are_few_curved_upwards_and_can_be_forgotten() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_iterations": -1}, "n_iterations is -1"),
-        ({"tolerance": -1.0}, "tolerance is -1"),
+        ({"max_iter": -1}, "max_iter is -1"),
+        ({"tol": -1.0}, "tol is -1"),
         ({"memory": -1}, "memory is -1"),
         ({"contraction": 0.0}, "contraction is 0, which no mixing reaches"),
         ({"contraction": 1.5}, "contraction is 1.5"),

@@ -14,28 +14,28 @@ from grassvine.paper.scores import nmse_of_weights
 
 
 def test_the_objective_never_rises_and_settles() -> None:
-    result = alt_min(tasks(), gamma=1.0, tolerance=1e-5)
+    result = alt_min(tasks(), alpha=1.0, tol=1e-5)
     # Rounding of a sum of a hundred squares.
     assert all(b <= a * (1 + 1e-13) for a, b in pairwise(result.objectives))
     assert result.stop_reason == "the objective changed by at most 1e-05 of itself"
 
 
 def test_the_end_is_stationary() -> None:
-    given, gamma = tasks(), 1.0
-    result = alt_min(given, gamma, smoothing=1e-2, tolerance=1e-14)
+    given, alpha = tasks(), 1.0
+    result = alt_min(given, alpha, smoothing=1e-2, tol=1e-14)
     scatter = result.weights.T @ result.weights + 1e-2 * np.eye(given.n_items)
     values, vectors = np.linalg.eigh(scatter)
     root = (vectors * np.sqrt(values)) @ vectors.T
     covariance = root / np.trace(root)
     for x, y, w in zip(given.features, given.targets, result.weights, strict=True):
-        slope = x.T @ (x @ w - y) + gamma * np.linalg.solve(covariance, w)
+        slope = x.T @ (x @ w - y) + alpha * np.linalg.solve(covariance, w)
         # The objective has settled to 1e-14 of itself, so the slope to about its root.
         assert np.linalg.norm(slope) < 1e-5 * np.linalg.norm(x.T @ y)
 
 
 def test_tasks_that_share_a_subspace_are_learned_from_few_samples() -> None:
     data = gv.datasets.subspace_tasks(20, 100, 2, samples=(10, 15), noise=0.01, seed=3)
-    shared = alt_min(data.tasks, tolerance=1e-6).weights
+    shared = alt_min(data.tasks, tol=1e-6).weights
     alone = [
         np.linalg.lstsq(x, y, rcond=None)[0]
         for x, y in zip(data.tasks.features, data.tasks.targets, strict=True)
@@ -64,9 +64,9 @@ def test_it_reaches_the_errors_of_the_paper(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"gamma": 0.0}, "gamma is 0 and the tasks would not learn from each other"),
-        ({"gamma": -1.0}, "gamma is -1"),
-        ({"max_iterations": 0}, "max_iterations is 0; choose a number at least 1"),
+        ({"alpha": 0.0}, "alpha is 0 and the tasks would not learn from each other"),
+        ({"alpha": -1.0}, "alpha is -1"),
+        ({"max_iter": 0}, "max_iter is 0; choose a number at least 1"),
     ],
 )
 def test_options_are_checked(options: dict[str, float], message: str) -> None:
@@ -75,4 +75,4 @@ def test_options_are_checked(options: dict[str, float], message: str) -> None:
 
 
 def test_it_says_when_its_iterations_were_too_few() -> None:
-    assert alt_min(tasks(), max_iterations=1).stop_reason == "1 iterations were done"
+    assert alt_min(tasks(), max_iter=1).stop_reason == "1 iterations were done"

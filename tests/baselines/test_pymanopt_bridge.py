@@ -39,7 +39,7 @@ def test_a_problem_of_theirs_runs_among_agents() -> None:
         from_pymanopt(to_pymanopt(gv.CompletionProblem(part, unobserved=0.1), 3), N_ITEMS)
         for part in gv.datasets.split_users(ratings(), 3)
     ]
-    method = gv.gossip.stochastic(rho=1.0, n_slots=60, step=gv.StepSize(1e-3))
+    method = gv.gossip.stochastic(rho=1.0, max_iter=60, step=gv.StepSize(1e-3))
     history = gv.run(gv.Plan(N_ITEMS, 3, gv.networks.path(3), method), parts).history
     assert history.final()["cost"].sum() < sum(history.of_agent(i)["cost"][0] for i in range(3))
 

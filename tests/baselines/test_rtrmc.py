@@ -18,7 +18,7 @@ def test_it_recovers_a_table_in_ten_iterations(seed: int) -> None:
     """500×2000, rank 5, oversampling 6, no noise: the authors' code takes 6 to RMSE 3.8e-13."""
     data = gv.datasets.low_rank_ratings(500, 2000, 5, oversampling=6.0, noise=0.0, seed=seed)
     problem = gv.CompletionProblem(data.ratings)
-    result = rtrmc(problem, spectral_start(data.ratings, 5), gradient_tolerance=1e-12)
+    result = rtrmc(problem, spectral_start(data.ratings, 5), tol=1e-12)
     rmse = np.sqrt(problem.evaluate(result.basis).squared_error / problem.n_values)
     assert len(result.iterations) <= 10
     assert rmse <= 1e-11
@@ -28,7 +28,7 @@ def test_it_recovers_a_table_in_ten_iterations(seed: int) -> None:
 def test_it_recovers_a_table_from_a_random_start_too() -> None:
     data = gv.datasets.low_rank_ratings(500, 2000, 5, oversampling=6.0, noise=0.0, seed=0)
     start = gv.Plan(500, 5, gv.networks.path(2)).start(0)
-    result = rtrmc(gv.CompletionProblem(data.ratings), start, gradient_tolerance=1e-12)
+    result = rtrmc(gv.CompletionProblem(data.ratings), start, tol=1e-12)
     assert GRASSMANN.distance(result.basis, data.subspace) < 1e-11
 
 
@@ -51,7 +51,7 @@ def test_it_ends_where_pymanopt_s_trust_region_ends() -> None:
     theirs = pymanopt.optimizers.TrustRegions(verbosity=0, min_gradient_norm=1e-9).run(
         to_pymanopt(problem, 3), initial_point=start
     )
-    ours = rtrmc(problem, start, gradient_tolerance=1e-11)
+    ours = rtrmc(problem, start, tol=1e-11)
     # Both stop at a gradient of 1e-9 or less: the cost is then the same to its square.
     assert ours.cost <= theirs.cost * (1 + 1e-12)
     assert GRASSMANN.distance(ours.basis, theirs.point) < 1e-6
@@ -59,23 +59,23 @@ def test_it_ends_where_pymanopt_s_trust_region_ends() -> None:
 
 @pytest.mark.parametrize(
     "problem",
-    [gv.MultitaskProblem(tasks(), ridge=0.5), gv.PCAProblem(samples())],
+    [gv.MultitaskProblem(tasks(), alpha=0.5), gv.PCAProblem(samples())],
     ids=["multitask", "pca"],
 )
 def test_it_solves_any_problem_with_hessian_products(
     problem: gv.MultitaskProblem | gv.PCAProblem,
 ) -> None:
     start = GRASSMANN.random_point(N_ITEMS, 2, np.random.default_rng(0))
-    result = rtrmc(problem, start, gradient_tolerance=1e-9)
+    result = rtrmc(problem, start, tol=1e-9)
     assert "the gradient fell" in result.stop_reason
     assert result.cost < problem.evaluate(start).cost
 
 
 def test_from_where_it_ended_it_ends_at_once() -> None:
-    problem = gv.MultitaskProblem(tasks(), ridge=0.5)
+    problem = gv.MultitaskProblem(tasks(), alpha=0.5)
     start = GRASSMANN.random_point(N_ITEMS, 2, np.random.default_rng(0))
-    first = rtrmc(problem, start, gradient_tolerance=0.0)
-    again = rtrmc(problem, first.basis, gradient_tolerance=0.0)
+    first = rtrmc(problem, start, tol=0.0)
+    again = rtrmc(problem, first.basis, tol=0.0)
     assert first.stop_reason == again.stop_reason == "no step improves the cost any more"
     assert len(again.iterations) <= 3
     # Rounding of a sum of a hundred squares.

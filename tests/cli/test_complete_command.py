@@ -90,7 +90,7 @@ def test_a_wrong_file_of_options_is_named(
     [
         (["--rank", "0"], 3, "rank is 0, but the table has 15 items"),
         (["--rank", "many"], 3, "rank is 'many'; give a whole number, or auto."),
-        (["--penalty", "much"], 3, "penalty is 'much'; give a number, or auto."),
+        (["--regularization", "much"], 3, "regularization is 'much'; give a number, or auto."),
         (["--method", "exat"], 3, "unknown method 'exat'; did you mean 'exact'?"),
         (["--network", "rng"], 3, "unknown network 'rng'; did you mean 'ring'?"),
         (["--engine", "thread"], 3, "unknown engine 'thread'; did you mean 'threads'?"),

@@ -19,7 +19,7 @@ def test_what_is_learned_apart_is_what_is_learned_here(
     grassvine: Command, parquet: Path, engine: str
 ) -> None:
     here = grassvine("complete", parquet, *ASKED).object
-    done = grassvine("complete", parquet, *ASKED, "--apart", "--engine", engine)
+    done = grassvine("complete", parquet, *ASKED, "--stored", "--engine", engine)
     unknown = {name for name, value in done.object.items() if value is None}
     assert unknown == {"train_rmse", "train_mae", "test_rmse", "test_mae", "test_known"}
     assert set(done.object) == set(here)
@@ -30,7 +30,7 @@ def test_what_is_learned_apart_is_what_is_learned_here(
 
 def test_the_model_knows_no_users_and_takes_them_in(grassvine: Command, parquet: Path) -> None:
     model, larger = parquet.with_name("model"), parquet.with_name("larger")
-    assert grassvine("complete", parquet, *ASKED, "--apart", "-o", model).code == 0
+    assert grassvine("complete", parquet, *ASKED, "--stored", "-o", model).code == 0
     assert grassvine("inspect", model, "--json").object["private"] is False
     done = grassvine("recommend", model)
     assert done.code == 3 and "the model has no users" in done.err and "fold" in done.err
@@ -45,7 +45,7 @@ def test_the_model_knows_no_users_and_takes_them_in(grassvine: Command, parquet:
 
 def test_a_run_apart_is_repeated_to_the_last_bit(grassvine: Command, parquet: Path) -> None:
     run = parquet.with_name("run")
-    assert grassvine("complete", parquet, *ASKED, "--apart", "--run", run).code == 0
+    assert grassvine("complete", parquet, *ASKED, "--stored", "--run", run).code == 0
     assert grassvine("rerun", run, "--json").object["same"] is True
     pl.read_parquet(parquet)[:-1].write_parquet(parquet)
     done = grassvine("rerun", run)
@@ -63,10 +63,10 @@ def test_a_run_apart_is_repeated_to_the_last_bit(grassvine: Command, parquet: Pa
 def test_what_cannot_be_done_apart_is_said(
     grassvine: Command, parquet: Path, options: tuple[object, ...], message: str
 ) -> None:
-    done = grassvine("complete", parquet, "--rank", 2, "--apart", *options)
+    done = grassvine("complete", parquet, "--rank", 2, "--stored", *options)
     assert done.code == 3 and message in done.err
 
 
 def test_text_cannot_be_read_apart(grassvine: Command, ratings: Path) -> None:
-    done = grassvine("complete", ratings, *ASKED, "--apart")
+    done = grassvine("complete", ratings, *ASKED, "--stored")
     assert done.code == 3 and "ratings.csv is no Parquet file; give a Parquet file" in done.err

@@ -24,9 +24,9 @@ from grassvine.data import hold_out_ratings
 from grassvine.datasets import read_movielens
 from grassvine.engines.base import AgentFactory, Engine, EngineResult
 from grassvine.networks import Timetable
-from grassvine.problems.biased_ratings import OffsetRatings
+from grassvine.problems.biased_ratings import BiasedRatings
 from grassvine.protocol import Agent, Observer, StepReport
-from grassvine.sums import Offsets
+from grassvine.sums import BiasedFactorization
 
 N_AGENTS = 8
 RANK = 10
@@ -77,7 +77,9 @@ def main() -> None:
     wishes = _wishes()
     train, test = hold_out_ratings(read_movielens(wishes.ratings).ratings, 0.2, seed=0)
     problems = [gv.CompletionProblem(part) for part in gv.datasets.split_users(train, N_AGENTS)]
-    plan = gv.Plan(train.n_items, RANK, gv.networks.ring(N_AGENTS), Offsets(mu=MU))
+    plan = gv.Plan(
+        train.n_items, RANK, gv.networks.ring(N_AGENTS), BiasedFactorization(regularization=MU)
+    )
     began = time.monotonic()
     run = gv.run(plan, problems, engine=_engine(wishes), observers=[SlotTeller()])
     seconds = time.monotonic() - began
@@ -104,10 +106,13 @@ def _engine(wishes: argparse.Namespace) -> Engine:
 
 def _rmse(run: gv.Run, train: gv.Ratings, test: gv.Ratings) -> float:
     state = run.states[0]  # all agents have the same
-    mu, mu_b = (float(value) for value in state["penalties"])
-    factors, offsets = state["factors"].astype(np.float64), state["offsets"].astype(np.float64)
-    predicted = OffsetRatings(train, mu, mu_b).predict(
-        factors, offsets, float(state["centre"][0]), test.users_of_values(), test.items
+    regularization, bias_regularization = (float(value) for value in state["regularization"])
+    factors, item_biases = (
+        state["factors"].astype(np.float64),
+        state["item_biases"].astype(np.float64),
+    )
+    predicted = BiasedRatings(train, regularization, bias_regularization).predict(
+        factors, item_biases, float(state["centre"][0]), test.users_of_values(), test.items
     )
     return math.sqrt(float(np.mean((predicted - test.values) ** 2)))
 

@@ -54,7 +54,7 @@ def learn_here(numbers: list[int]) -> str:
 
 def plan(n_agents: int) -> gv.Plan:
     """Return what the agents agree on."""
-    return gv.Plan(N_ITEMS, 3, gv.networks.ring(n_agents), gv.Gossip(n_slots=20))
+    return gv.Plan(N_ITEMS, 3, gv.networks.ring(n_agents), gv.Gossip(max_iter=20))
 
 
 def digest(run: gv.Run) -> str:

@@ -22,7 +22,7 @@ pytestmark = [
 ]
 
 N_AGENTS, N_KILLS = 6, 20
-METHODS = {"exact": gv.Exact(), "gossip": gv.gossip.precon_stochastic(rho=1e3, n_slots=200 * 5)}
+METHODS = {"exact": gv.Exact(), "gossip": gv.gossip.precon_stochastic(rho=1e3, max_iter=200 * 5)}
 
 
 @pytest.fixture(scope="module")

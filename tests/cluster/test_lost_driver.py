@@ -24,7 +24,7 @@ pytestmark = [
     ),
 ]
 
-PLAN = gv.Plan(N_ITEMS, 3, gv.networks.ring(4), gv.Exact(max_sums=100))
+PLAN = gv.Plan(N_ITEMS, 3, gv.networks.ring(4), gv.Exact(max_iter=100))
 SCRIPT = "import sys; from tests.cluster.test_lost_driver import learn; learn(*sys.argv[1:])"
 PATIENCE = 120.0  # seconds
 

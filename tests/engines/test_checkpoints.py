@@ -20,7 +20,7 @@ N_AGENTS = 3
 
 
 def timetable(n_slots: int = 12) -> Timetable:
-    return gv.Gossip(n_slots=n_slots).timetable(gv.networks.path(N_AGENTS), stream(0, "timetable"))
+    return gv.Gossip(max_iter=n_slots).timetable(gv.networks.path(N_AGENTS), stream(0, "timetable"))
 
 
 def opened(folder: Path, *, resume: bool = True) -> Checkpoints:

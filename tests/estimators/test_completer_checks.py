@@ -8,7 +8,7 @@ from grassvine.estimators import DLMaFitCompleter, MatrixCompleter, RTRMCComplet
 
 ESTIMATORS = [
     MatrixCompleter(2, random_state=0),
-    DLMaFitCompleter(2, iterations=20, random_state=0),
+    DLMaFitCompleter(2, max_iter=20, random_state=0),
     RTRMCCompleter(2, random_state=0),
 ]
 
@@ -36,6 +36,7 @@ EXPECTED = {
             "check_methods_subset_invariance",
             "check_dict_unchanged",
             "check_fit2d_predict1d",
+            "check_non_transformer_estimators_n_iter",
         ),
         FEATURES,
     ),

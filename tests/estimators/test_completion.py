@@ -59,8 +59,8 @@ def error_of_means(halves: tuple[pl.DataFrame, pl.DataFrame]) -> float:
 
 
 ALL = [
-    *(MatrixCompleter(2, method=m, agents=3, updates=60, random_state=0) for m in METHODS),
-    DLMaFitCompleter(2, agents=3, iterations=60, random_state=0),
+    *(MatrixCompleter(2, method=m, agents=3, max_iter=60, random_state=0) for m in METHODS),
+    DLMaFitCompleter(2, agents=3, max_iter=60, random_state=0),
     RTRMCCompleter(2, random_state=0),
 ]
 
@@ -141,7 +141,7 @@ def test_matrices_have_users_as_rows() -> None:
     whole = rng.normal(size=(40, 2)) @ rng.normal(size=(2, 12))
     known = rng.random(whole.shape) < 0.7
     dense = np.where(known, whole, np.nan)
-    options: dict[str, Any] = {"method": "exact-subspace", "penalty": 0.0, "random_state": 0}
+    options: dict[str, Any] = {"method": "exact-subspace", "regularization": 0.0, "random_state": 0}
     one = MatrixCompleter(3, **options).fit(dense)
     user, item = np.nonzero(known)
     sparse = csr_array((whole[known], (user, item)), shape=whole.shape)
@@ -179,7 +179,7 @@ def test_new_users_are_taken_in_without_learning_anew(
 
 
 def test_a_warm_start_needs_fewer_sums(halves: tuple[pl.DataFrame, pl.DataFrame]) -> None:
-    cold = MatrixCompleter(2, penalty=2.0, warm_start=True, random_state=0).fit(halves[0])
+    cold = MatrixCompleter(2, regularization=2.0, warm_start=True, random_state=0).fit(halves[0])
     first = cold.n_iter_
     again = cold.fit(halves[0])
     assert again.n_iter_ < first
@@ -202,7 +202,7 @@ def test_saved_and_loaded_it_says_the_same(
 def test_scikit_learn_searches_and_validates(halves: tuple[pl.DataFrame, pl.DataFrame]) -> None:
     train = halves[0]
     pairs, stars = train.select("customer", "product").to_pandas(), train["stars"].to_numpy()
-    estimator = MatrixCompleter(2, penalty=2.0, on_unknown="fallback", random_state=0)
+    estimator = MatrixCompleter(2, regularization=2.0, on_unknown="fallback", random_state=0)
     scores = cross_val_score(estimator, pairs, stars, cv=KFold(3, shuffle=True, random_state=1))
     assert (scores > 0.5).all()
     search = GridSearchCV(
@@ -222,7 +222,7 @@ def test_the_agents_choose_the_rank(halves: tuple[pl.DataFrame, pl.DataFrame]) -
 def test_progress_is_shown_by_callbacks(
     halves: tuple[pl.DataFrame, pl.DataFrame], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    estimator = MatrixCompleter(2, penalty=2.0, random_state=0).set_callbacks(ProgressBar())
+    estimator = MatrixCompleter(2, regularization=2.0, random_state=0).set_callbacks(ProgressBar())
     estimator.fit(halves[0])
     assert "MatrixCompleter" in capsys.readouterr().out
 
@@ -240,7 +240,7 @@ def test_progress_is_shown_by_callbacks(
         ({"network": "rong"}, PlanError, "unknown network 'rong'; did you mean 'ring'"),
         ({"network": gv.networks.ring(4)}, NetworkError, "the network has 4 agents and the data 1"),
         ({"engine": "ra"}, PlanError, "unknown engine 'ra'"),
-        ({"penalty": -1.0}, PlanError, "mu is -1"),
+        ({"regularization": -1.0}, PlanError, "regularization is -1"),
         ({"method": "gossip"}, PlanError, "'gossip' needs two agents or more"),
         ({"method": "gossip", "agents": 2, "rank": "auto"}, PlanError, "cannot choose the rank"),
         ({"duplicates": "x"}, DataError, "duplicates"),
@@ -263,7 +263,7 @@ def test_before_a_fit_nothing_is_known() -> None:
 def test_the_table_is_never_changed(halves: tuple[pl.DataFrame, pl.DataFrame]) -> None:
     frame = halves[0].to_pandas()
     before = frame.copy(deep=True)
-    MatrixCompleter(2, penalty=2.0, random_state=0).fit(frame)
+    MatrixCompleter(2, regularization=2.0, random_state=0).fit(frame)
     pd.testing.assert_frame_equal(frame, before)
 
 

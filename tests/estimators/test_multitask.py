@@ -84,7 +84,7 @@ def test_the_rank_is_found_on_held_out_samples() -> None:
         ({"rank": 1.5}, PlanError, "rank must be a whole number, not 1.5"),
         ({"agents": 10}, PlanError, "agents is 10, but there are 9 tasks and each agent needs one"),
         ({"agents": "schools"}, PlanError, "agents is 'schools'; give a whole number, or 'tasks'"),
-        ({"ridge": -1.0}, DataError, "ridge is -1; choose a finite number of at least 0"),
+        ({"alpha": -1.0}, DataError, "alpha is -1; choose a finite number of at least 0"),
         ({"method": "gosip"}, PlanError, "unknown method 'gosip'; did you mean 'gossip'"),
         ({"method": "gossip"}, PlanError, "method 'gossip' needs two agents or more"),
         ({"method": "gossip", "agents": 2, "rho": -1.0}, PlanError, "rho is -1"),
@@ -108,7 +108,7 @@ def test_options_that_cannot_be_are_told(
 def test_no_ridge_is_allowed_even_where_a_feature_never_varies() -> None:
     x, y, tasks = table(noise=0.0)
     x = np.column_stack([x, np.ones(len(x))])
-    found = regressor(ridge=0.0).fit(x, y, tasks)
+    found = regressor(alpha=0.0).fit(x, y, tasks)
     np.testing.assert_allclose(found.predict(x, tasks), y, atol=1e-6 * np.abs(y).max())
 
 
@@ -131,11 +131,11 @@ def test_schools_learn_from_each_other() -> None:
     scales = np.maximum(x.std(axis=0), 1e-12)
     for task in np.unique(tasks):
         mine, theirs = tasks == task, whose == task
-        ridge = Ridge(alpha=30.0).fit(x[mine] / scales, y[mine])
-        alone[theirs] = ridge.predict(asked[theirs] / scales)
+        alpha = Ridge(alpha=30.0).fit(x[mine] / scales, y[mine])
+        alone[theirs] = alpha.predict(asked[theirs] / scales)
     error_alone = np.mean((alone - wanted) ** 2)
     together = MultitaskRegressor(agents=6, random_state=0).fit(x, y, tasks)
     found = MultitaskRegressor("auto", random_state=0).fit(x, y, tasks)
-    rival = AltMinRegressor(tolerance=1e-5).fit(x, y, tasks)
+    rival = AltMinRegressor(tol=1e-5).fit(x, y, tasks)
     for model in (together, found, rival):
         assert np.mean((model.predict(asked, whose) - wanted) ** 2) < error_alone

@@ -66,7 +66,7 @@ def test_gossip_comes_near() -> None:
     x = samples()
     wanted = PCA(RANK).fit(x)
     for method in ("gossip", "precon-parallel", "tracked"):
-        found = DecentralizedPCA(RANK, method=method, agents=3, updates=100, random_state=0).fit(x)
+        found = DecentralizedPCA(RANK, method=method, agents=3, max_iter=100, random_state=0).fit(x)
         angles = np.degrees(subspace_angles(found.components_.T, wanted.components_.T))
         assert angles.max() < 5.0, method
         assert found.agreement_ < 5.0
@@ -121,7 +121,10 @@ def test_pipelines_and_searches_take_it() -> None:
 def test_what_was_saved_transforms_the_same(tmp_path: Path) -> None:
     frame = pd.DataFrame(samples(), columns=NAMES)
     found = DecentralizedPCA(
-        np.int64(RANK), agents=3, network=gv.networks.ring(3), random_state=0
+        np.int64(RANK),  # type: ignore[arg-type]
+        agents=3,
+        network=gv.networks.ring(3),
+        random_state=0,
     ).fit(frame)
     again = DecentralizedPCA.load(found.save(tmp_path / "model"))
     np.testing.assert_array_equal(again.transform(frame), found.transform(frame))
@@ -158,4 +161,4 @@ def test_options_that_cannot_be_are_told(
 
 def test_a_fit_that_was_not_done_in_time_says_so() -> None:
     with pytest.warns(ConvergenceWarning, match="the fit did not settle in"):
-        DecentralizedPCA(RANK, method="deepca", agents=3, updates=3, random_state=0).fit(samples())
+        DecentralizedPCA(RANK, method="deepca", agents=3, max_iter=3, random_state=0).fit(samples())

@@ -41,14 +41,14 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> gv.RatingDataset:
 
 
 def completer(method: str = "exact", **options: Any) -> MatrixCompleter:
-    given: dict[str, Any] = {"rho": 30.0, "updates": 20, "random_state": 0, **options}
+    given: dict[str, Any] = {"rho": 30.0, "max_iter": 20, "random_state": 0, **options}
     return MatrixCompleter(2, method=method, agents="shop", **given)
 
 
 def shared_bits(fitted: Any) -> tuple[Any, ...]:
     part = fitted.model_.shared
-    arrays = part.factors, part.offsets, part.counts
-    numbers = part.centre, part.lowest, part.highest, part.penalties
+    arrays = part.factors, part.item_biases, part.counts
+    numbers = part.centre, part.lowest, part.highest, part.regularization
     return (*(array.tobytes() for array in arrays), *numbers, part.items.series.to_list())
 
 
@@ -75,7 +75,7 @@ def test_what_the_scale_of_the_ratings_chooses_agrees_to_rounding(
 
 @pytest.mark.parametrize(
     "estimator",
-    [MatrixCompleter("auto", random_state=0), DLMaFitCompleter(2, iterations=30, random_state=0)],
+    [MatrixCompleter("auto", random_state=0), DLMaFitCompleter(2, max_iter=30, random_state=0)],
 )
 def test_ranks_that_are_chosen_and_rivals_learn_so_too(
     estimator: Any, dataset: gv.RatingDataset
@@ -145,7 +145,7 @@ def test_an_agent_s_faulty_part_ends_the_fit_in_its_words(tmp_path: Path) -> Non
 
 
 def test_a_warm_start_begins_at_the_earlier_items(dataset: gv.RatingDataset) -> None:
-    fitted = completer(penalty=2.0, warm_start=True).fit(dataset)
+    fitted = completer(regularization=2.0, warm_start=True).fit(dataset)
     first = fitted.n_iter_
     assert fitted.fit(dataset).n_iter_ < first
 

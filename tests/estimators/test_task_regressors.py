@@ -18,7 +18,7 @@ from grassvine.estimators import AltMinRegressor, DecentralizedPCA, MultitaskReg
 from grassvine.foundations.errors import DataError, ModelError, PlanError
 
 REGRESSORS = {
-    "gossip": MultitaskRegressor(2, ridge=0.01, random_state=0),
+    "gossip": MultitaskRegressor(2, alpha=0.01, random_state=0),
     "alt-min": AltMinRegressor(0.01, max_iter=300),
 }
 every = pytest.mark.parametrize("regressor", REGRESSORS.values(), ids=REGRESSORS)
@@ -140,7 +140,7 @@ def test_poor_data_are_no_obstacle(regressor: Any) -> None:
 @every
 def test_pipelines_and_searches_pass_tasks_on(regressor: Any) -> None:
     x, y, tasks = table()
-    name = "rank" if "rank" in regressor.get_params() else "gamma"
+    name = "rank" if "rank" in regressor.get_params() else "alpha"
     with sklearn.config_context(enable_metadata_routing=True):
         asking = clone(regressor).set_fit_request(tasks=True)
         asking.set_predict_request(tasks=True).set_score_request(tasks=True)

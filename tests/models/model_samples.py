@@ -12,12 +12,12 @@ from grassvine.data.ids import Ids
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.seeds import stream
 from grassvine.models import (
-    CompletionPenalties,
+    BiasedSolver,
     FeaturePart,
     ItemPart,
-    OffsetPenalties,
     RatingsModel,
     SubspaceModel,
+    SubspaceSolver,
     TasksModel,
 )
 from grassvine.models.persistence.forms import Model
@@ -36,9 +36,9 @@ def item_part(ratings: gv.Ratings, paper: bool, seed: int = 0) -> ItemPart:
     return ItemPart(
         items=ids("film ", N_ITEMS),
         factors=np.linalg.qr(factors)[0] if paper else factors,
-        offsets=np.zeros(N_ITEMS) if paper else 0.3 * rng.standard_normal(N_ITEMS),
+        item_biases=np.zeros(N_ITEMS) if paper else 0.3 * rng.standard_normal(N_ITEMS),
         centre=0.25,
-        penalties=CompletionPenalties(0.1, 0.5) if paper else OffsetPenalties(2.0, 3.0),
+        regularization=SubspaceSolver(0.1, 0.5) if paper else BiasedSolver(2.0, 3.0),
         lowest=0.125,
         highest=0.5,
         counts=np.bincount(ratings.items, minlength=N_ITEMS),
@@ -59,7 +59,7 @@ def feature_part(intercepts: bool = True, seed: int = 0) -> FeaturePart:
         basis=np.linalg.qr(rng.standard_normal((N_ITEMS, RANK)))[0],
         means=rng.standard_normal(N_ITEMS),
         scales=0.5 + rng.random(N_ITEMS),
-        ridge=0.1,
+        alpha=0.1,
         intercepts=intercepts,
     )
 

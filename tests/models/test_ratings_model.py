@@ -15,12 +15,12 @@ import grassvine as gv
 from grassvine.data.ids import Ids
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import BasisError, DataError, PlanError
-from grassvine.models import OffsetPenalties, RatingsModel, UserPart, ranking
-from grassvine.problems.biased_ratings import OffsetRatings
+from grassvine.models import BiasedSolver, RatingsModel, UserPart, ranking
+from grassvine.problems.biased_ratings import BiasedRatings
 
 USERS = [f"user {number:02}" for number in range(N_USERS)]
 ITEMS = [f"film {number:02}" for number in range(N_ITEMS)]
-BOTH = pytest.mark.parametrize("paper", [False, True], ids=["offsets", "paper"])
+BOTH = pytest.mark.parametrize("paper", [False, True], ids=["item_biases", "paper"])
 
 
 def unclipped(model: RatingsModel) -> RatingsModel:
@@ -32,7 +32,7 @@ def whole_table(model: RatingsModel) -> Array:
     shared, private = model.shared, model.private
     assert private is not None
     products = private.weights @ shared.factors.T
-    return shared.centre + shared.offsets + private.biases[:, None] + products
+    return shared.centre + shared.item_biases + private.biases[:, None] + products
 
 
 def table_of(model: RatingsModel, **more: Any) -> Array:
@@ -56,9 +56,9 @@ def test_predictions_are_the_formula_clipped_to_the_range(paper: bool) -> None:
 def test_predictions_with_offsets_are_those_of_the_problem() -> None:
     model, seen = unclipped(ratings_model()), scarce_ratings()
     shared = model.shared
-    problem = OffsetRatings(seen, 2.0, 3.0)
+    problem = BiasedRatings(seen, 2.0, 3.0)
     users, items = seen.users_of_values(), seen.items
-    wanted = problem.predict(shared.factors, shared.offsets, shared.centre, users, items)
+    wanted = problem.predict(shared.factors, shared.item_biases, shared.centre, users, items)
     found = model.predict([USERS[j] for j in users], [ITEMS[i] for i in items])
     np.testing.assert_allclose(found.ratings, wanted, atol=1e-13)
     assert found.known.all()
@@ -73,7 +73,7 @@ def test_users_of_the_paper_s_formulation_fit_centred_ratings(paper: bool) -> No
     for user in range(2, 10):
         mine = slice(seen.starts[user], seen.starts[user + 1])
         rows = shared.factors[seen.items[mine]]
-        level = shared.centre + shared.offsets[seen.items[mine]] + private.biases[user]
+        level = shared.centre + shared.item_biases[seen.items[mine]] + private.biases[user]
         rest = level + rows @ private.weights[user] - seen.values[mine]
         if paper:
             fitted = rows @ private.weights[user]
@@ -92,7 +92,7 @@ def test_unknown_pairs_are_told_and_never_silent() -> None:
     items = ["film 03", "nothing", "film 03", "nothing", "film 03", "film 00"]
     found = unclipped(model).predict(users, items, "fallback")
     assert found.known.tolist() == [True, False, False, False, False, False]
-    centre, offset, bias = shared.centre, shared.offsets[3], private.biases[5]
+    centre, offset, bias = shared.centre, shared.item_biases[3], private.biases[5]
     assert bias and offset
     wanted = [centre + bias, centre + offset, centre, centre + offset, centre + bias]
     np.testing.assert_allclose(found.ratings[1:], wanted, rtol=1e-15)
@@ -168,7 +168,7 @@ def test_unknown_users_are_recommended_what_is_popular() -> None:
     assert found["known"].to_list() == [True] * 3 + [False] * 3
     popular = np.argsort(-model.shared.counts, kind="stable")[:3]
     assert found["item"][3:].to_list() == [ITEMS[item] for item in popular]
-    wanted = model.shared.centre + model.shared.offsets[popular]
+    wanted = model.shared.centre + model.shared.item_biases[popular]
     np.testing.assert_allclose(found["score"][3:].to_numpy(), wanted)
     told = model.recommend(["nobody", "user 05"], 3, on_unknown="nan")
     assert told.select("user", "item", "rank", "known").row(0) == ("nobody", None, 0, False)
@@ -294,11 +294,11 @@ def test_parts_must_fit_together() -> None:
     assert private is not None
     wrong: list[tuple[type[Exception], dict[str, Any], str]] = [
         (BasisError, {"factors": shared.factors[1:]}, "factors has shape 19×3, not 20×rank"),
-        (BasisError, {"offsets": np.full(N_ITEMS, np.nan)}, "offsets .* not all finite"),
+        (BasisError, {"item_biases": np.full(N_ITEMS, np.nan)}, "item_biases .* not all finite"),
         (BasisError, {"counts": np.full(N_ITEMS, -1)}, "counts are no list of whole numbers"),
         (BasisError, {"lowest": 9.0}, "the lowest rating, 9, is above the highest, 0.5"),
         (BasisError, {"centre": np.inf}, "centre is inf"),
-        (DataError, {"penalties": OffsetPenalties(0.0, 1.0)}, "mu is 0"),
+        (DataError, {"regularization": BiasedSolver(0.0, 1.0)}, "regularization is 0"),
         (BasisError, {"items": ids("film ", 0)}, "a model without items can say nothing"),
     ]
     for error, change, message in wrong:
@@ -307,8 +307,8 @@ def test_parts_must_fit_together() -> None:
     paper = item_part(scarce_ratings(), paper=True)
     with pytest.raises(BasisError, match="not orthonormal"):
         replace(paper, factors=2.0 * paper.factors)
-    with pytest.raises(BasisError, match="the paper's formulation has no offsets"):
-        replace(paper, offsets=np.ones(N_ITEMS))
+    with pytest.raises(BasisError, match="the paper's formulation has no item biases"):
+        replace(paper, item_biases=np.ones(N_ITEMS))
     with pytest.raises(DataError, match="ratings of 60 users and ids of 59"):
         replace(private, users=ids("user ", 59), weights=private.weights[1:], biases=np.zeros(59))
     narrow = replace(shared, factors=shared.factors[:, :2])

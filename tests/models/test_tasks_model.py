@@ -18,10 +18,10 @@ def test_a_task_is_the_ridge_regression_of_its_samples(intercepts: bool) -> None
     for name in sorted(set(names)):
         mine = np.array(names) == name
         rows = np.column_stack([reduced[mine], np.ones(mine.sum())])
-        penalty = np.diag([shared.ridge] * RANK + [0.0])
+        regularization = np.diag([shared.alpha] * RANK + [0.0])
         if not intercepts:
-            rows, penalty = rows[:, :-1], penalty[:-1, :-1]
-        solution = np.linalg.solve(rows.T @ rows + penalty, rows.T @ y[mine])
+            rows, regularization = rows[:, :-1], regularization[:-1, :-1]
+        solution = np.linalg.solve(rows.T @ rows + regularization, rows.T @ y[mine])
         found = model.predict(x[mine], [name] * int(mine.sum()))
         # The problem adds 1e-13 of a trace to its diagonal.
         np.testing.assert_allclose(found.targets, rows @ solution, atol=1e-10)
@@ -36,8 +36,8 @@ def test_weak_directions_are_penalised_more() -> None:
     mine = np.array(names) == names[-1]
     reduced = shared.standardised(x[mine]) @ shared.basis
     rows = np.column_stack([reduced, np.ones(mine.sum())])
-    penalty = np.diag([*(shared.ridge / strengths**2), 0.0])
-    wanted = rows @ np.linalg.solve(rows.T @ rows + penalty, rows.T @ y[mine])
+    regularization = np.diag([*(shared.alpha / strengths**2), 0.0])
+    wanted = rows @ np.linalg.solve(rows.T @ rows + regularization, rows.T @ y[mine])
     # The problem adds 1e-13 of a trace to its diagonal.
     found = model.predict(x[mine], [names[-1]] * len(wanted)).targets
     np.testing.assert_allclose(found, wanted, atol=1e-10)
@@ -124,7 +124,7 @@ def test_parts_must_fit_together() -> None:
         ({"strengths": np.zeros(RANK)}, "a strength is not positive"),
         ({"strengths": np.ones(2)}, r"strengths have shape \(2,\)"),
         ({"means": np.zeros(3)}, r"means have shape \(3,\)"),
-        ({"ridge": -1.0}, "ridge is -1"),
+        ({"alpha": -1.0}, "alpha is -1"),
         ({"basis": 2.0 * shared.basis}, "not orthonormal"),
     ):
         with pytest.raises(BasisError, match=message):

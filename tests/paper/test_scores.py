@@ -75,7 +75,7 @@ def test_a_user_without_training_entries_is_predicted_as_the_centre() -> None:
 @pytest.mark.parametrize("bounds", [(-9.0, 9.0), (-0.3, 0.2)])
 def test_squared_errors_with_offsets_are_those_of_a_loop(bounds: tuple[float, float]) -> None:
     train, test = hold_out_ratings(ratings(), 0.2, seed=1)
-    mu, mu_b, centre = 0.7, 2.0, 0.4
+    regularization, bias_regularization, centre = 0.7, 2.0, 0.4
     rng = stream(0, "test", "model")
     a, c = rng.standard_normal((N_ITEMS, 3)), rng.standard_normal(N_ITEMS)
     wanted = 0.0
@@ -83,7 +83,9 @@ def test_squared_errors_with_offsets_are_those_of_a_loop(bounds: tuple[float, fl
         mine = slice(train.starts[j], train.starts[j + 1])
         items = train.items[mine]
         rows = np.column_stack([a[items], np.ones(len(items))])
-        system = rows.T @ rows + np.diag([mu, mu, mu, mu_b])
+        system = rows.T @ rows + np.diag(
+            [regularization, regularization, regularization, bias_regularization]
+        )
         fitted = np.linalg.solve(system, rows.T @ (train.values[mine] - centre - c[items]))
         for place in range(test.starts[j], test.starts[j + 1]):
             i = test.items[place]
@@ -91,9 +93,9 @@ def test_squared_errors_with_offsets_are_those_of_a_loop(bounds: tuple[float, fl
             wanted += (min(max(guess, bounds[0]), bounds[1]) - float(test.values[place])) ** 2
     model = {
         "factors": a,
-        "offsets": c,
+        "item_biases": c,
         "centre": np.array([centre]),
-        "penalties": np.array([mu, mu_b]),
+        "regularization": np.array([regularization, bias_regularization]),
     }
     found = squared_errors_with_offsets(train, model, test, bounds)
     assert found == pytest.approx(wanted, rel=DIGITS)
@@ -111,9 +113,9 @@ def test_the_mean_is_over_entries_and_each_agent_predicts_its_own_users() -> Non
     assert swapped != pytest.approx(wanted, rel=1e-3)
 
 
-@pytest.mark.parametrize("ridge", [0.1, 2.0])
+@pytest.mark.parametrize("alpha", [0.1, 2.0])
 def test_the_nmse_of_a_task_is_its_test_error_over_the_variance_of_its_training_labels(
-    ridge: float,
+    alpha: float,
 ) -> None:
     train, test = hold_out_samples(tasks(), 0.4, seed=3)
     u = basis()
@@ -122,12 +124,12 @@ def test_the_nmse_of_a_task_is_its_test_error_over_the_variance_of_its_training_
         train.features, train.targets, test.features, test.targets, strict=True
     ):
         reduced = x @ u
-        w = u @ np.linalg.solve(reduced.T @ reduced + ridge * np.eye(3), reduced.T @ y)
+        w = u @ np.linalg.solve(reduced.T @ reduced + alpha * np.eye(3), reduced.T @ y)
         errors = [float(row @ w - label) ** 2 for row, label in zip(x_test, y_test, strict=True)]
         centre = sum(y) / len(y)
         variance = sum((label - centre) ** 2 for label in y) / (len(y) - 1)
         wanted.append(sum(errors) / len(errors) / variance)
-    found = normalised_errors(gv.MultitaskProblem(train, ridge=ridge), u, test)
+    found = normalised_errors(gv.MultitaskProblem(train, alpha=alpha), u, test)
     np.testing.assert_allclose(found, wanted, rtol=DIGITS)
 
 

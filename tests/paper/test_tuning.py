@@ -36,7 +36,7 @@ from grassvine.runs import Run
 def short(variant: Variant, n_slots: int = 12) -> Variant:
     def method(n_agents: int) -> Any:
         made: Any = variant.method(n_agents)
-        return replace(made, n_slots=n_slots)
+        return replace(made, max_iter=n_slots)
 
     return replace(variant, method=method)
 
@@ -129,7 +129,7 @@ def test_the_best_step_is_one_of_the_grid(variant: Variant, plain: bool) -> None
     assert method.step.a is not None and method.step.b in DECAYS
     if plain:
         # The lengths are multiples of one length, the median of linearised steps of the start.
-        begun = replace(short(variant).method(3), n_slots=12)  # type: ignore[type-var]
+        begun = replace(short(variant).method(3), max_iter=12)  # type: ignore[type-var]
         plan = gv.Plan(N_ITEMS, 2, gv.networks.path(3), begun)
         steps = gv.run(plan, fold.problems).history["step"]
         unit = float(np.median(steps[steps > 0.0]))
@@ -153,7 +153,7 @@ def test_a_fold_of_ratings_scores_held_out_entries_by_the_agents_own_bases() -> 
     train, test = fold_ratings(ratings(), 4, seed=3)[2]
     fold = rating_fold(train, test, 3)
     assert sum(problem.n_values for problem in fold.problems) == train.n_values
-    result = gv.run(gv.Plan(N_ITEMS, 2, gv.networks.path(3), gv.Gossip(n_slots=3)), fold.problems)
+    result = gv.run(gv.Plan(N_ITEMS, 2, gv.networks.path(3), gv.Gossip(max_iter=3)), fold.problems)
     parts = [gv.CompletionProblem(part) for part in gv.datasets.split_users(train, 3)]
     wanted = mean_squared_error(parts, result.bases, gv.datasets.split_users(test, 3))
     assert fold.error(result) == pytest.approx(wanted, rel=1e-12)
@@ -166,7 +166,7 @@ def test_folds_of_tasks_leave_out_every_sample_once() -> None:
     left_out = [given.n_values - sum(p.n_values for p in fold.problems) for fold in folds]
     assert sum(left_out) == given.n_values
     result = gv.run(
-        gv.Plan(N_ITEMS, 2, gv.networks.path(3), gv.Gossip(n_slots=3)), folds[0].problems
+        gv.Plan(N_ITEMS, 2, gv.networks.path(3), gv.Gossip(max_iter=3)), folds[0].problems
     )
     assert np.isfinite(folds[0].error(result))
 

@@ -17,7 +17,7 @@ from grassvine.paper.real_tasks import BenchmarkExperiment
 from grassvine.paper.synthetic_tasks import SubspaceExperiment, SyntheticTasks
 from grassvine.paper.variants import Variant
 from grassvine.protocol import Method
-from grassvine.sums import Offsets
+from grassvine.sums import BiasedFactorization
 
 N_AGENTS = 3
 N_TEST = 500
@@ -82,10 +82,10 @@ def _short_variant(variant: Variant, slots: int) -> Variant:
     def method(n_agents: int) -> Method:
         made: Any = variant.method(n_agents)
         if isinstance(made, gv.Exact):
-            return replace(made, max_sums=slots)
-        if isinstance(made, Offsets):
-            return replace(made, max_passes=max(1, slots // 4))
-        return replace(made, n_slots=slots * (n_agents - 1))
+            return replace(made, max_iter=slots)
+        if isinstance(made, BiasedFactorization):
+            return replace(made, max_iter=max(1, slots // 4))
+        return replace(made, max_iter=slots * (n_agents - 1))
 
     return replace(variant, method=method)
 

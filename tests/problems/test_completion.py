@@ -23,7 +23,7 @@ def dense(table: gv.Ratings) -> tuple[Array, Array]:
 
 
 def by_the_book(
-    table: gv.Ratings, basis: Array, lam: float, mu: float
+    table: gv.Ratings, basis: Array, lam: float, regularization: float
 ) -> tuple[float, Array, Array]:
     """Cost, gradient and weights straight from the definition, user by user."""
     values, known = dense(table)
@@ -31,31 +31,31 @@ def by_the_book(
     weights = np.zeros((table.n_users, basis.shape[1]))
     for user in range(table.n_users):
         rows = basis[known[user]]
-        system = (1 - lam) * rows.T @ rows + (lam + mu) * gram
+        system = (1 - lam) * rows.T @ rows + (lam + regularization) * gram
         weights[user] = np.linalg.lstsq(system, rows.T @ values[user, known[user]], rcond=1e-10)[0]
     fitted = weights @ basis.T
     errors = np.where(known, fitted - values, 0.0)
     unknown = np.where(known, 0.0, fitted)
-    cost = 0.5 * (np.sum(errors**2) + lam * np.sum(unknown**2) + mu * np.sum(fitted**2))
-    return float(cost), (errors + lam * unknown + mu * fitted).T @ weights, weights
+    cost = 0.5 * (np.sum(errors**2) + lam * np.sum(unknown**2) + regularization * np.sum(fitted**2))
+    return float(cost), (errors + lam * unknown + regularization * fitted).T @ weights, weights
 
 
 @settings(max_examples=60)
 @given(
     rank=st.integers(1, 8),
     lam=st.sampled_from([0.0, 0.01, 0.5]),
-    mu=st.sampled_from([0.0, 1.0]),
+    regularization=st.sampled_from([0.0, 1.0]),
     seed=st.integers(0, 2**32),
     flat=st.booleans(),
 )
 def test_the_kernel_does_what_the_definition_says(
-    rank: int, lam: float, mu: float, seed: int, flat: bool
+    rank: int, lam: float, regularization: float, seed: int, flat: bool
 ) -> None:
     table = ratings(seed)
     space = gv.geometry.Euclidean() if flat else gv.geometry.Grassmann()
     basis = space.random_point(N_ITEMS, rank, stream(seed, "start"))
-    problem = gv.CompletionProblem(table, unobserved=lam, tikhonov=mu)
-    cost, gradient, weights = by_the_book(table, basis, lam, mu)
+    problem = gv.CompletionProblem(table, unobserved=lam, tikhonov=regularization)
+    cost, gradient, weights = by_the_book(table, basis, lam, regularization)
     found = problem.evaluate(basis)
     # At λ = μ = 0 and rank 8 a user with 8 ratings has a system of condition up to about 1e7.
     np.testing.assert_allclose(found.cost, cost, rtol=1e-8)
@@ -127,13 +127,13 @@ def test_parts_add_up_to_the_whole() -> None:
     np.testing.assert_allclose(total, whole.gradient, atol=1e-12)
 
 
-@pytest.mark.parametrize(("lam", "mu"), [(0.0, 0.0), (0.1, 0.0), (0.1, 2.0)])
+@pytest.mark.parametrize(("lam", "regularization"), [(0.0, 0.0), (0.1, 0.0), (0.1, 2.0)])
 def test_the_scale_of_an_item_is_the_share_of_the_energy_of_its_users(
-    lam: float, mu: float
+    lam: float, regularization: float
 ) -> None:
     table = scarce_ratings()
     _, known = dense(table)
-    problem = gv.CompletionProblem(table, unobserved=lam, tikhonov=mu)
+    problem = gv.CompletionProblem(table, unobserved=lam, tikhonov=regularization)
     basis = gv.geometry.Grassmann().random_point(N_ITEMS, 3, np.random.default_rng(0))
     seen = np.sum(np.where(known, problem.weights(basis) @ basis.T, 0.0) ** 2, axis=1)
     traces = known @ np.sum(basis**2, axis=1)
@@ -141,7 +141,7 @@ def test_the_scale_of_an_item_is_the_share_of_the_energy_of_its_users(
     shares = known.T @ energies / energies.sum()
     shares[0] = 1 / table.n_users  # nobody rated item 0
     counts = np.maximum(known.sum(axis=0), 1)
-    wanted = (1 - lam) * shares * (1 + np.sqrt(3 / counts)) ** 2 + lam + mu
+    wanted = (1 - lam) * shares * (1 + np.sqrt(3 / counts)) ** 2 + lam + regularization
     np.testing.assert_allclose(problem.evaluate(basis).item_scales, wanted, rtol=1e-10)
 
 

@@ -16,7 +16,7 @@ def without_curvature(basis: Array) -> tuple[float, Array]:
 
 def test_an_own_problem_is_short_and_runs_like_any_other() -> None:
     assert len(inspect.getsource(own_function).splitlines()) <= 30
-    plan = gv.Plan(N_ITEMS, 2, gv.networks.ring(3), gv.Gossip(rho=1.0, n_slots=300))
+    plan = gv.Plan(N_ITEMS, 2, gv.networks.ring(3), gv.Gossip(rho=1.0, max_iter=300))
     result = gv.run(plan, [gv.CustomProblem(N_ITEMS, own_function)] * 3)
     # The agents have the same function: their common answer is exact, at a linear rate.
     wanted = np.eye(N_ITEMS)[:, :2]
@@ -25,12 +25,12 @@ def test_an_own_problem_is_short_and_runs_like_any_other() -> None:
 
 def test_without_a_curvature_a_step_size_must_be_chosen() -> None:
     problems = [gv.CustomProblem(N_ITEMS, without_curvature)] * 3
-    plan = gv.Plan(N_ITEMS, 2, gv.networks.ring(3), gv.Gossip(rho=1.0, n_slots=9))
+    plan = gv.Plan(N_ITEMS, 2, gv.networks.ring(3), gv.Gossip(rho=1.0, max_iter=9))
     with pytest.raises(AgentError, match="the problem states no curvature; let its function"):
         gv.run(plan, problems)
     step = gv.StepSize(0.1, 0.01)
     slow = gv.Plan(
-        N_ITEMS, 2, gv.networks.ring(3), gv.gossip.stochastic(rho=1.0, n_slots=300, step=step)
+        N_ITEMS, 2, gv.networks.ring(3), gv.gossip.stochastic(rho=1.0, max_iter=300, step=step)
     )
     history = gv.run(slow, problems).history
     assert history.final()["cost"].max() < history["cost"][0]

@@ -26,7 +26,7 @@ def test_it_does_what_the_definition_says(lam: float, rank: int) -> None:
     given = tasks()
     basis = gv.geometry.Grassmann().random_point(N_ITEMS, rank, np.random.default_rng(0))
     cost, gradient, weights = by_the_book(given, basis, lam)
-    problem = gv.MultitaskProblem(given, ridge=lam)
+    problem = gv.MultitaskProblem(given, alpha=lam)
     found = problem.evaluate(basis)
     # The smallest task has 5 samples for 5 weights: a square system of condition below 1e5.
     assert found.cost == pytest.approx(cost, rel=1e-9)
@@ -74,11 +74,11 @@ def test_a_task_whose_features_are_zero_is_handled() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ridge", "message"), [(-1.0, "ridge is -1"), (float("inf"), "ridge is inf; choose a finite")]
+    ("alpha", "message"), [(-1.0, "alpha is -1"), (float("inf"), "alpha is inf; choose a finite")]
 )
-def test_the_ridge_is_checked(ridge: float, message: str) -> None:
+def test_the_ridge_is_checked(alpha: float, message: str) -> None:
     with pytest.raises(DataError, match=message):
-        gv.MultitaskProblem(tasks(), ridge=ridge)
+        gv.MultitaskProblem(tasks(), alpha=alpha)
 
 
 def test_some_task_must_have_a_sample() -> None:

@@ -16,7 +16,7 @@ COLUMNS = [name for name in StepReport.__slots__ if name != "finished"]
 
 @pytest.fixture(scope="module")
 def result() -> gv.Run:
-    plan = gv.Plan(N_ITEMS, 3, gv.networks.path(4), gv.Gossip(n_slots=40))
+    plan = gv.Plan(N_ITEMS, 3, gv.networks.path(4), gv.Gossip(max_iter=40))
     return gv.run(plan, [gv.CompletionProblem(p) for p in gv.datasets.split_users(ratings(), 4)])
 
 

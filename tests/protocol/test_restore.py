@@ -18,10 +18,10 @@ from grassvine.foundations.blas import one_blas_thread
 from grassvine.foundations.errors import MessageError
 from grassvine.foundations.seeds import stream
 from grassvine.problems import Evaluation, LocalProblem
-from grassvine.problems.biased_ratings import OffsetRatings
+from grassvine.problems.biased_ratings import BiasedRatings
 from grassvine.protocol import Agent, Method, encode
 from grassvine.protocol.agent import State
-from grassvine.sums import Offsets, Validated
+from grassvine.sums import BiasedFactorization, Validated
 
 RANK = 3
 # Five agents and rounds of two or four slots: one agent after the other, all meet every phase.
@@ -67,7 +67,7 @@ def completion(n_agents: int, **options: float) -> list[LocalProblem]:
 
 def multitask(n_agents: int) -> list[LocalProblem]:
     return [
-        gv.MultitaskProblem(part, ridge=0.1) for part in gv.datasets.split_tasks(TASKS, n_agents)
+        gv.MultitaskProblem(part, alpha=0.1) for part in gv.datasets.split_tasks(TASKS, n_agents)
     ]
 
 
@@ -85,24 +85,27 @@ Problems = Callable[[int], list[LocalProblem]]
 penalised = partial(completion, unobserved=0.01)
 # Coarse, so that they end soon.
 SUMS: dict[str, tuple[Method, Problems]] = {
-    "rank by rank": (gv.Exact(tolerance=1e-3), completion),
-    "rank by rank, λ > 0": (gv.Exact(tolerance=1e-3), penalised),
-    "from a start": (gv.Exact(tolerance=1e-3, by_rank=False), penalised),
-    "tasks": (gv.Exact(tolerance=1e-3), multitask),
+    "rank by rank": (gv.Exact(tol=1e-3), completion),
+    "rank by rank, λ > 0": (gv.Exact(tol=1e-3), penalised),
+    "from a start": (gv.Exact(tol=1e-3, by_rank=False), penalised),
+    "tasks": (gv.Exact(tol=1e-3), multitask),
     "components": (gv.Exact(), components),
-    "own problem": (gv.Exact(tolerance=0.05), unmeasured),
-    "offsets": (Offsets(mu=2.0, tolerance=1e-2), completion),
-    "offsets, auto": (Offsets(max_passes=5, tolerance=0.05), completion),
-    "validated": (Validated(any_rank=True, patience=1, max_iterations=2), completion),
+    "own problem": (gv.Exact(tol=0.05), unmeasured),
+    "biases": (BiasedFactorization(regularization=2.0, tol=1e-2), completion),
+    "biases, auto": (BiasedFactorization(max_iter=5, tol=0.05), completion),
+    "validated": (Validated(any_rank=True, n_iter_no_change=1, max_descent_iter=2), completion),
 }
 OTHERS: dict[str, tuple[Method, Problems]] = {
-    "stochastic": (gv.gossip.stochastic(n_slots=40), penalised),
-    "parallel, own clock": (replace(gv.gossip.precon_parallel(n_slots=40), clock="own"), multitask),
-    "D-LMaFit": (DLMaFit(n_slots=40, most_omega=12.0), completion),
-    "tracked": (Tracked(n_iterations=3), penalised),
-    "tracked to the end": (Tracked(tolerance=0.3, contraction=0.3), penalised),
-    "REXTRA": (REXTRA(n_slots=25), penalised),
-    "DeEPCA": (DeEPCA(tolerance=0.05, contraction=0.3), components),
+    "stochastic": (gv.gossip.stochastic(max_iter=40), penalised),
+    "parallel, own clock": (
+        replace(gv.gossip.precon_parallel(max_iter=40), clock="own"),
+        multitask,
+    ),
+    "D-LMaFit": (DLMaFit(max_iter=40, most_omega=12.0), completion),
+    "tracked": (Tracked(max_iter=3), penalised),
+    "tracked to the end": (Tracked(tol=0.3, contraction=0.3), penalised),
+    "REXTRA": (REXTRA(max_iter=25), penalised),
+    "DeEPCA": (DeEPCA(tol=0.05, contraction=0.3), components),
 }
 FINISHING = {
     **SUMS,
@@ -197,7 +200,7 @@ def test_an_agent_brought_back_at_any_slot_goes_on_with_the_same_bits(
     require_brought_back(case, network)
 
 
-@pytest.mark.parametrize("name", ["rank by rank", "from a start", "offsets", "validated"])
+@pytest.mark.parametrize("name", ["rank by rank", "from a start", "biases", "validated"])
 def test_a_lone_agent_is_brought_back_too(name: str) -> None:
     require_brought_back(SUMS[name], gv.networks.path(1))
 
@@ -221,7 +224,7 @@ PASSES = {
     gv.CompletionProblem: ("evaluate", "hessian_product", "item_blocks", "weights"),
     gv.MultitaskProblem: ("evaluate", "hessian_product", "weights"),
     gv.PCAProblem: ("evaluate", "hessian_product"),
-    OffsetRatings: ("evaluate", "solve"),
+    BiasedRatings: ("evaluate", "solve"),
 }
 
 
@@ -346,7 +349,7 @@ IN_LESSONS = (
     reshape_a_lesson,
     rename_in_a_lesson,
 )
-TAUGHT = ("rank by rank", "components", "offsets, auto", "validated", "tracked", "REXTRA", "DeEPCA")
+TAUGHT = ("rank by rank", "components", "biases, auto", "validated", "tracked", "REXTRA", "DeEPCA")
 
 
 @pytest.mark.parametrize(

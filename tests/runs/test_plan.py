@@ -10,7 +10,7 @@ import grassvine as gv
 from grassvine.foundations.errors import PlanError
 from grassvine.networks import Schedule
 
-PLAN = gv.Plan(100, 5, gv.networks.path(6), gv.gossip.precon_parallel(rho=1e4, n_slots=50), seed=3)
+PLAN = gv.Plan(100, 5, gv.networks.path(6), gv.gossip.precon_parallel(rho=1e4, max_iter=50), seed=3)
 
 
 @given(
@@ -51,8 +51,8 @@ def test_a_fingerprint_names_exactly_one_plan() -> None:
         replace(PLAN, seed=4),
         replace(PLAN, network=gv.networks.ring(6)),
         replace(PLAN, geometry=gv.geometry.Euclidean()),
-        replace(PLAN, method=gv.gossip.precon_parallel(rho=1e5, n_slots=50)),
-        replace(PLAN, method=gv.gossip.precon_stochastic(rho=1e4, n_slots=50)),
+        replace(PLAN, method=gv.gossip.precon_parallel(rho=1e5, max_iter=50)),
+        replace(PLAN, method=gv.gossip.precon_stochastic(rho=1e4, max_iter=50)),
     ]
     names = {plan.fingerprint() for plan in [PLAN, *others]}
     assert len(names) == 8

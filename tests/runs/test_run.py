@@ -14,7 +14,7 @@ import grassvine as gv
 from grassvine.foundations.errors import PlanError
 from grassvine.protocol import StepReport
 from grassvine.runs import ProblemSource
-from grassvine.sums import Offsets
+from grassvine.sums import BiasedFactorization
 
 
 def problems(count: int) -> list[gv.CompletionProblem]:
@@ -26,7 +26,7 @@ def problems(count: int) -> list[gv.CompletionProblem]:
 def test_the_same_seed_gives_the_same_bits_and_another_seed_does_not() -> None:
     runs = [
         gv.run(
-            gv.Plan(N_ITEMS, 3, gv.networks.ring(4), gv.Gossip(n_slots=20), seed=seed), problems(4)
+            gv.Plan(N_ITEMS, 3, gv.networks.ring(4), gv.Gossip(max_iter=20), seed=seed), problems(4)
         )
         for seed in (5, 5, 6)
     ]
@@ -35,7 +35,7 @@ def test_the_same_seed_gives_the_same_bits_and_another_seed_does_not() -> None:
 
 
 def test_agreement_is_the_largest_distance_of_linked_agents() -> None:
-    result = gv.run(gv.Plan(N_ITEMS, 3, gv.networks.path(3), gv.Gossip(n_slots=3)), problems(3))
+    result = gv.run(gv.Plan(N_ITEMS, 3, gv.networks.path(3), gv.Gossip(max_iter=3)), problems(3))
     wanted = max(gv.geometry.Grassmann().distance(*result.bases[i : i + 2]) for i in (0, 1))
     assert result.neighbour_distance == wanted
     assert result.agreement_degrees == math.degrees(wanted)
@@ -43,14 +43,19 @@ def test_agreement_is_the_largest_distance_of_linked_agents() -> None:
 
 def test_a_run_gives_back_all_that_its_agents_have_learned() -> None:
     parts = [gv.CompletionProblem(part) for part in gv.datasets.split_users(ratings(), 3)]
-    result = gv.run(gv.Plan(N_ITEMS, 3, gv.networks.path(3), Offsets(mu=2.0, max_passes=5)), parts)
+    result = gv.run(
+        gv.Plan(
+            N_ITEMS, 3, gv.networks.path(3), BiasedFactorization(regularization=2.0, max_iter=5)
+        ),
+        parts,
+    )
     for basis, state in zip(result.bases, result.states, strict=True):
         assert np.array_equal(state["basis"], basis)
-        assert state["offsets"].shape == (N_ITEMS,)
+        assert state["item_biases"].shape == (N_ITEMS,)
         factors = np.asarray(state["factors"], dtype=np.float64)
         # The basis is that of the factors: QR keeps their span up to rounding.
         np.testing.assert_allclose(basis @ (basis.T @ factors), factors, atol=1e-12)
-    plain = gv.run(gv.Plan(N_ITEMS, 3, gv.networks.path(3), gv.Gossip(n_slots=3)), parts)
+    plain = gv.run(gv.Plan(N_ITEMS, 3, gv.networks.path(3), gv.Gossip(max_iter=3)), parts)
     assert [state["basis"].tobytes() for state in plain.states] == [
         basis.tobytes() for basis in plain.bases
     ]
@@ -58,7 +63,7 @@ def test_a_run_gives_back_all_that_its_agents_have_learned() -> None:
 
 def test_the_mean_lies_among_the_agents() -> None:
     result = gv.run(
-        gv.Plan(N_ITEMS, 3, gv.networks.ring(4), gv.Gossip(1e4, n_slots=400)), problems(4)
+        gv.Plan(N_ITEMS, 3, gv.networks.ring(4), gv.Gossip(1e4, max_iter=400)), problems(4)
     )
     spread = max(gv.geometry.Grassmann().distance(result.mean, basis) for basis in result.bases)
     assert spread < 3 * result.neighbour_distance
@@ -66,7 +71,7 @@ def test_the_mean_lies_among_the_agents() -> None:
 
 def test_a_flat_geometry_runs_by_the_same_agents() -> None:
     plan = gv.Plan(
-        N_ITEMS, 3, gv.networks.path(3), gv.Gossip(n_slots=200), geometry=gv.geometry.Euclidean()
+        N_ITEMS, 3, gv.networks.path(3), gv.Gossip(max_iter=200), geometry=gv.geometry.Euclidean()
     )
     history = gv.run(plan, problems(3)).history
     assert history.final()["cost"].sum() < 0.9 * sum(
@@ -79,7 +84,7 @@ def test_the_input_is_never_modified() -> None:
     for array in (table.starts, table.items, table.values):
         array.flags.writeable = False
     parts = [gv.CompletionProblem(part) for part in gv.datasets.split_users(table, 3)]
-    gv.run(gv.Plan(N_ITEMS, 3, gv.networks.path(3), gv.Gossip(n_slots=5)), parts)
+    gv.run(gv.Plan(N_ITEMS, 3, gv.networks.path(3), gv.Gossip(max_iter=5)), parts)
 
 
 def test_every_agent_needs_a_problem() -> None:
@@ -91,13 +96,13 @@ def test_an_error_of_an_observer_reaches_the_caller_as_it_is() -> None:
     def curious(report: StepReport) -> None:
         raise RuntimeError("an observer's own error")
 
-    plan = gv.Plan(N_ITEMS, 3, gv.networks.path(3), gv.Gossip(n_slots=5))
+    plan = gv.Plan(N_ITEMS, 3, gv.networks.path(3), gv.Gossip(max_iter=5))
     with pytest.raises(RuntimeError, match="an observer's own error"):
         gv.run(plan, problems(3), observers=[curious])
 
 
 def test_agents_that_ignore_each_other_solve_their_own_tasks() -> None:
-    plan = gv.Plan(N_ITEMS, 2, gv.networks.path(2), gv.Gossip(rho=0.0, n_slots=300))
+    plan = gv.Plan(N_ITEMS, 2, gv.networks.path(2), gv.Gossip(rho=0.0, max_iter=300))
     result = gv.run(plan, problems(2))
     for agent, problem in enumerate(problems(2)):
         alone = gv.gossip.descend(problem, plan.start(agent), 300)
@@ -111,7 +116,7 @@ def functions(count: int) -> list[Callable[[], gv.CompletionProblem]]:
 
 @pytest.mark.parametrize("engine", [gv.LocalEngine(), gv.ThreadsEngine(), ProcessEngine()])
 def test_functions_that_load_the_problems_give_the_same_bits(engine: Any) -> None:
-    plan = gv.Plan(N_ITEMS, 3, gv.networks.path(3), gv.Gossip(n_slots=6))
+    plan = gv.Plan(N_ITEMS, 3, gv.networks.path(3), gv.Gossip(max_iter=6))
     mixed: list[ProblemSource] = [functions(3)[0], *problems(3)[1:]]
     wanted = gv.run(plan, problems(3))
     for found in (gv.run(plan, functions(3), engine=engine), gv.run(plan, mixed, engine=engine)):
@@ -128,7 +133,7 @@ def test_a_function_is_called_where_its_agent_lives() -> None:
 
         return load
 
-    plan = gv.Plan(N_ITEMS, 3, gv.networks.path(3), gv.Gossip(n_slots=4))
+    plan = gv.Plan(N_ITEMS, 3, gv.networks.path(3), gv.Gossip(max_iter=4))
     given = [loading(problem) for problem in problems(3)]
     elsewhere = gv.run(plan, given, engine=ElsewhereEngine("fork"))
     assert callers == []

@@ -14,11 +14,11 @@ from grassvine.engines.threads import ThreadsEngine
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import PlanError
 from grassvine.foundations.seeds import stream
-from grassvine.problems.biased_ratings import OffsetRatings
+from grassvine.problems.biased_ratings import BiasedRatings
 from grassvine.protocol.observers import AllFinished
-from grassvine.sums.biased import Offsets
-from grassvine.sums.biased_fit import BiasedIterate, StoppingCriteria, fit_offsets
-from grassvine.sums.biased_selection import choose_offsets, most_sums
+from grassvine.sums.biased import BiasedFactorization
+from grassvine.sums.biased_fit import BiasedIterate, StoppingCriteria, fit_biased
+from grassvine.sums.biased_selection import choose_biased, most_sums
 from grassvine.sums.program import Program, flat, run_pooled, shaped
 
 RANK = 3
@@ -42,7 +42,7 @@ def table(seed: int = 0, n_users: int = 250, n_items: int = 40, noise: float = 0
     return gv.Ratings.from_arrays(users, items, values, n_users=n_users, n_items=n_items)
 
 
-def plan(method: Offsets, network: gv.networks.Network, seed: int = 2) -> gv.Plan:
+def plan(method: BiasedFactorization, network: gv.networks.Network, seed: int = 2) -> gv.Plan:
     return gv.Plan(40, RANK, network, method, seed=seed)
 
 
@@ -71,8 +71,8 @@ def costs_of(program: Program) -> list[float]:
 
 
 def test_error(model: BiasedIterate, train: gv.Ratings, test: gv.Ratings) -> float:
-    problem = OffsetRatings(train, model.mu, model.mu_b)
-    point = model.factors, model.offsets, model.centre
+    problem = BiasedRatings(train, model.regularization, model.bias_regularization)
+    point = model.factors, model.item_biases, model.centre
     guess = problem.predict(*point, test.users_of_values(), test.items)
     return float(np.sqrt(np.mean((guess - test.values) ** 2)))
 
@@ -81,24 +81,26 @@ test_error.__test__ = False  # type: ignore[attr-defined]
 
 
 def start(seed: int = 2) -> Array:
-    return plan(Offsets(), gv.networks.path(2), seed).start(0)
+    return plan(BiasedFactorization(), gv.networks.path(2), seed).start(0)
 
 
-@pytest.mark.parametrize("mu", [2.0, "auto"])
+@pytest.mark.parametrize("regularization", [2.0, "auto"])
 @pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS)
-def test_many_agents_find_what_one_would(network: gv.networks.Network, mu: Any) -> None:
+def test_many_agents_find_what_one_would(network: gv.networks.Network, regularization: Any) -> None:
     ratings = table()
-    states, reason = learned(plan(Offsets(mu), network), ratings)
-    if mu == "auto":
-        model, why = pooled(choose_offsets(ratings, start(), seed=2))
+    states, reason = learned(plan(BiasedFactorization(regularization), network), ratings)
+    if regularization == "auto":
+        model, why = pooled(choose_biased(ratings, start(), seed=2))
     else:
-        model, why = pooled(fit_offsets(OffsetRatings(ratings, mu, 3.0), start()))
+        model, why = pooled(fit_biased(BiasedRatings(ratings, regularization, 3.0), start()))
     assert why in reason
     for state in states:
         # Rounding of the sums, let grow by some fifty iterations that stop short of the minimum.
-        np.testing.assert_allclose(state["penalties"], [model.mu, model.mu_b], rtol=1e-12)
+        np.testing.assert_allclose(
+            state["regularization"], [model.regularization, model.bias_regularization], rtol=1e-12
+        )
         np.testing.assert_allclose(state["centre"], model.centre, rtol=1e-13)
-        np.testing.assert_allclose(state["offsets"], model.offsets, atol=1e-8)
+        np.testing.assert_allclose(state["item_biases"], model.item_biases, atol=1e-8)
         np.testing.assert_allclose(state["factors"], model.factors, atol=1e-8)
         np.testing.assert_array_equal(state["factors"], states[0]["factors"])
 
@@ -107,37 +109,46 @@ def test_the_end_is_a_minimum() -> None:
     """At a tight tolerance the gradient of the whole cost vanishes, from any start alike."""
     ratings = table()
     criteria = StoppingCriteria(400, 1e-14)
-    problem = OffsetRatings(ratings, 3.0, 2.0)
-    ends = [pooled(fit_offsets(problem, start(seed), criteria))[0] for seed in (0, 1)]
+    problem = BiasedRatings(ratings, 3.0, 2.0)
+    ends = [pooled(fit_biased(problem, start(seed), criteria))[0] for seed in (0, 1)]
     for model in ends:
-        there = problem.evaluate(model.factors, model.offsets, model.centre)
-        by_factors, by_offsets = 3.0 * model.factors, 2.0 * model.offsets
+        there = problem.evaluate(model.factors, model.item_biases, model.centre)
+        by_factors, by_biases = 3.0 * model.factors, 2.0 * model.item_biases
         # A relative change of the cost of 1e-14 is one of its gradient of about 1e-7.
         error = np.linalg.norm(there.factor_gradient + by_factors)
         assert error < 1e-5 * np.linalg.norm(by_factors)
-        error = np.linalg.norm(there.offset_gradient + by_offsets)
-        assert error < 1e-5 * np.linalg.norm(by_offsets)
+        error = np.linalg.norm(there.bias_gradient + by_biases)
+        assert error < 1e-5 * np.linalg.norm(by_biases)
     np.testing.assert_allclose(ends[0].cost, ends[1].cost, rtol=1e-9)
     # Of many A and W with the same product the penalties take those of equal Gram matrices.
-    weights, _ = problem.solve(ends[0].factors, ends[0].offsets, ends[0].centre)
+    weights, _ = problem.solve(ends[0].factors, ends[0].item_biases, ends[0].centre)
     gram = ends[0].factors.T @ ends[0].factors
     np.testing.assert_allclose(weights.T @ weights, gram, atol=1e-5 * float(np.trace(gram)))
 
 
-@pytest.mark.parametrize("mu", [0.5, 5.0, 50.0])
-def test_costs_never_rise(mu: float) -> None:
-    program = fit_offsets(OffsetRatings(table(), mu, 3.0), start(), StoppingCriteria(60, 1e-9))
+@pytest.mark.parametrize("regularization", [0.5, 5.0, 50.0])
+def test_costs_never_rise(regularization: float) -> None:
+    program = fit_biased(
+        BiasedRatings(table(), regularization, 3.0), start(), StoppingCriteria(60, 1e-9)
+    )
     costs = np.array(costs_of(program))
     costs = costs[np.isfinite(costs)]
     assert len(costs) > 10 and (np.diff(costs) <= 0.0).all()
 
 
 def test_the_same_plan_has_the_same_bits_on_every_engine() -> None:
-    ratings, agreed = table(), plan(Offsets(), gv.networks.ring(5))
+    ratings, agreed = table(), plan(BiasedFactorization(), gv.networks.ring(5))
     one, _ = learned(agreed, ratings)
     two, _ = learned(agreed, ratings, ThreadsEngine(2))
     for first, second in zip(one, two, strict=True):
-        assert set(first) == {"basis", "updates", "factors", "offsets", "centre", "penalties"}
+        assert set(first) == {
+            "basis",
+            "updates",
+            "factors",
+            "item_biases",
+            "centre",
+            "regularization",
+        }
         for name in first:
             np.testing.assert_array_equal(first[name], second[name])
 
@@ -145,20 +156,22 @@ def test_the_same_plan_has_the_same_bits_on_every_engine() -> None:
 def test_run_takes_the_method_and_tells_the_cost_of_each_agent() -> None:
     ratings, network = table(), gv.networks.star(4)
     parts = gv.datasets.split_users(ratings, 4)
-    run = gv.run(plan(Offsets(2.0), network), [gv.CompletionProblem(part) for part in parts])
-    model, _ = pooled(fit_offsets(OffsetRatings(ratings, 2.0, 3.0), start()))
+    run = gv.run(
+        plan(BiasedFactorization(2.0), network), [gv.CompletionProblem(part) for part in parts]
+    )
+    model, _ = pooled(fit_biased(BiasedRatings(ratings, 2.0, 3.0), start()))
     last = run.history["cost"][-4:]  # without the penalties of the items
-    penalties = np.sum(model.factors**2) + 1.5 * np.sum(model.offsets**2)
-    np.testing.assert_allclose(last.sum() + penalties, model.cost, rtol=1e-9)
+    regularization = np.sum(model.factors**2) + 1.5 * np.sum(model.item_biases**2)
+    np.testing.assert_allclose(last.sum() + regularization, model.cost, rtol=1e-9)
     assert "settled" in run.stop_reason and run.neighbour_distance < 1e-7
 
 
 def test_auto_is_about_as_good_as_the_best_of_many_on_test() -> None:
     train, test = hold_out_ratings(table(n_users=500), 0.2, seed=1)
-    model, _ = pooled(choose_offsets(train, start()))
+    model, _ = pooled(choose_biased(train, start()))
     others = [
-        pooled(fit_offsets(OffsetRatings(train, mu, 3.0), start()))[0]
-        for mu in (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+        pooled(fit_biased(BiasedRatings(train, regularization, 3.0), start()))[0]
+        for regularization in (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
     ]
     errors = [test_error(other, train, test) for other in others]
     assert test_error(model, train, test) < 1.03 * min(errors) < 0.8 * max(errors)
@@ -166,19 +179,19 @@ def test_auto_is_about_as_good_as_the_best_of_many_on_test() -> None:
 
 def test_auto_chooses_among_ranks() -> None:
     train, test = hold_out_ratings(table(n_users=500), 0.2, seed=1)
-    model, _ = pooled(choose_offsets(train, start(), ranks=(1, 2, 3)))
+    model, _ = pooled(choose_biased(train, start(), ranks=(1, 2, 3)))
     assert model.factors.shape[1] == 2  # that of the table
-    fixed, _ = pooled(choose_offsets(train, start()[:, :1]))
+    fixed, _ = pooled(choose_biased(train, start()[:, :1]))
     assert test_error(model, train, test) < 0.8 * test_error(fixed, train, test)
 
 
 def test_auto_does_not_depend_on_the_unit_of_the_ratings() -> None:
     ratings = table()
-    model, _ = pooled(choose_offsets(ratings, start()))
+    model, _ = pooled(choose_biased(ratings, start()))
     scaled = gv.Ratings(ratings.n_items, ratings.starts, ratings.items, 100.0 * ratings.values)
-    other, _ = pooled(choose_offsets(scaled, start()))
-    np.testing.assert_allclose(other.mu, 100.0 * model.mu, rtol=1e-9)
-    np.testing.assert_allclose(other.offsets, 100.0 * model.offsets, atol=1e-5)
+    other, _ = pooled(choose_biased(scaled, start()))
+    np.testing.assert_allclose(other.regularization, 100.0 * model.regularization, rtol=1e-9)
+    np.testing.assert_allclose(other.item_biases, 100.0 * model.item_biases, atol=1e-5)
 
 
 def test_noise_is_left_alone() -> None:
@@ -189,7 +202,7 @@ def test_noise_is_left_alone() -> None:
         ratings.n_items, ratings.starts, ratings.items, rng.standard_normal(ratings.n_values)
     )
     train, test = hold_out_ratings(noise, 0.2)
-    model, _ = pooled(choose_offsets(train, start()))
+    model, _ = pooled(choose_biased(train, start()))
     assert test_error(model, train, test) < 1.02 * float(np.std(test.values))
 
 
@@ -207,11 +220,13 @@ def test_what_is_held_out_does_not_depend_on_who_holds_the_users() -> None:
 
 
 def test_there_is_time_for_all_sums() -> None:
-    criteria = StoppingCriteria(max_passes=4, tolerance=0.0)
-    n_sums = len(costs_of(choose_offsets(table(), start(), ranks=(1, 2, 3), criteria=criteria)))
+    criteria = StoppingCriteria(max_iter=4, tol=0.0)
+    n_sums = len(costs_of(choose_biased(table(), start(), ranks=(1, 2, 3), criteria=criteria)))
     assert n_sums <= most_sums(criteria, 3)
-    _, reason = learned(plan(Offsets(max_passes=4, tolerance=0.0), gv.networks.path(3)), table())
-    assert "4 passes are over" in reason
+    _, reason = learned(
+        plan(BiasedFactorization(max_iter=4, tol=0.0), gv.networks.path(3)), table()
+    )
+    assert "max_iter = 4 passes were made" in reason
 
 
 def test_extreme_tables_are_fitted() -> None:
@@ -219,20 +234,20 @@ def test_extreme_tables_are_fitted() -> None:
     equal = gv.Ratings(ratings.n_items, ratings.starts, ratings.items, np.ones(ratings.n_values))
     few = ratings.take_values(np.arange(ratings.n_values) % 97 == 0)  # most users have nothing
     for extreme in (equal, few):
-        model, _ = pooled(choose_offsets(extreme, start()))
+        model, _ = pooled(choose_biased(extreme, start()))
         assert np.isfinite(model.factors).all() and np.isfinite(model.cost)
-        assert learned(plan(Offsets(), gv.networks.path(3)), extreme)[1]
+        assert learned(plan(BiasedFactorization(), gv.networks.path(3)), extreme)[1]
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        {"mu": 0.0},
-        {"mu": -1.0},
-        {"mu": "other"},
-        {"mu": 1.0, "mu_b": 0.0},
-        {"max_passes": 0},
-        {"tolerance": -1.0},
+        {"regularization": 0.0},
+        {"regularization": -1.0},
+        {"regularization": "other"},
+        {"regularization": 1.0, "bias_regularization": 0.0},
+        {"max_iter": 0},
+        {"tol": -1.0},
         {"share": 0.0},
         {"share": 1.0},
         {"ranks": (0,)},
@@ -240,15 +255,15 @@ def test_extreme_tables_are_fitted() -> None:
 )
 def test_wrong_options_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(PlanError, match=r"choose|give"):
-        Offsets(**options)
+        BiasedFactorization(**options)
 
 
 def test_wrong_problems_are_refused() -> None:
-    agreed = gv.Plan(20, RANK, gv.networks.path(2), Offsets(1.0))
+    agreed = gv.Plan(20, RANK, gv.networks.path(2), BiasedFactorization(1.0))
     for name in ("multitask", "completion, λ > 0", "completion, μ > 0"):
         with pytest.raises(PlanError, match="plain completion problem"):
             agreed.agent(0, PROBLEMS[name](0))
     with pytest.raises(PlanError, match="rank"):
-        plan(Offsets(ranks=(RANK + 1,)), gv.networks.path(2)).agent(
+        plan(BiasedFactorization(ranks=(RANK + 1,)), gv.networks.path(2)).agent(
             0, gv.CompletionProblem(table())
         )

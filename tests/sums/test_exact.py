@@ -74,7 +74,7 @@ def test_an_agent_keeps_to_what_engines_rely_on() -> None:
 
 def test_a_run_ends_when_all_agents_are_done() -> None:
     problems = [gv.CompletionProblem(part) for part in gv.datasets.split_users(ratings(), 4)]
-    plan = gv.Plan(N_ITEMS, 3, gv.networks.path(4), gv.Exact(tolerance=1e-3, by_rank=False))
+    plan = gv.Plan(N_ITEMS, 3, gv.networks.path(4), gv.Exact(tol=1e-3, by_rank=False))
     result = gv.run(plan, problems)
     assert result.stop_reason == "the gradient fell to 0.001 of its first length"
     assert result.n_slots < plan.timetable.n_slots
@@ -97,7 +97,7 @@ def table() -> gv.Ratings:
 @pytest.fixture(scope="module")
 def batch(table: gv.Ratings) -> Array:
     start = gv.Plan(60, 3, gv.networks.path(2)).start(0)
-    return rtrmc(gv.CompletionProblem(table), start, gradient_tolerance=1e-12).basis
+    return rtrmc(gv.CompletionProblem(table), start, tol=1e-12).basis
 
 
 @pytest.mark.parametrize("by_rank", [True, False])
@@ -147,16 +147,16 @@ def test_an_ill_conditioned_table_is_recovered_rank_by_rank() -> None:
     problems = [gv.CompletionProblem(part) for part in gv.datasets.split_users(data.ratings, 4)]
     exact = gv.run(gv.Plan(200, 4, gv.networks.ring(4), gv.Exact(), seed=1), problems)
     assert exact.history.final()["mse"].max() < 1e-12
-    gossip = gv.run(gv.Plan(200, 4, gv.networks.ring(4), gv.Gossip(n_slots=600), seed=1), problems)
+    gossip = gv.run(gv.Plan(200, 4, gv.networks.ring(4), gv.Gossip(max_iter=600), seed=1), problems)
     assert gossip.history.final()["mse"].min() > 1e-6
 
 
-@pytest.mark.parametrize("max_sums", [1, 5, 12, 20])
+@pytest.mark.parametrize("max_iter", [1, 5, 12, 20])
 def test_a_run_that_ends_early_leaves_a_basis_of_the_full_rank(
-    table: gv.Ratings, max_sums: int
+    table: gv.Ratings, max_iter: int
 ) -> None:
     problems = [gv.CompletionProblem(part) for part in gv.datasets.split_users(table, 3)]
-    result = gv.run(gv.Plan(60, 3, gv.networks.path(3), gv.Exact(max_sums=max_sums)), problems)
+    result = gv.run(gv.Plan(60, 3, gv.networks.path(3), gv.Exact(max_iter=max_iter)), problems)
     assert result.stop_reason == "the timetable was over"
     assert {basis.shape for basis in result.bases} == {(60, 3)}
     assert np.isfinite(result.history.final()["cost"]).all()
@@ -172,12 +172,12 @@ def in_units(units: Array) -> gv.Tasks:
 @pytest.mark.parametrize("span", [0.0, 5.0], ids=["like units", "raw features"])
 def test_tasks_are_solved_too_whatever_the_units_of_their_features(span: float, seed: int) -> None:
     given = in_units(np.logspace(0.0, -span, N_ITEMS))
-    parts = [gv.MultitaskProblem(part, ridge=0.1) for part in gv.datasets.split_tasks(given, 4)]
+    parts = [gv.MultitaskProblem(part, alpha=0.1) for part in gv.datasets.split_tasks(given, 4)]
     result = gv.run(gv.Plan(N_ITEMS, 2, gv.networks.ring(4), gv.Exact(), seed=seed), parts)
     assert result.stop_reason == "the gradient fell to 1e-08 of its first length"
-    pooled = gv.MultitaskProblem(given, ridge=0.1)
+    pooled = gv.MultitaskProblem(given, alpha=0.1)
     # From there: tasks have several minima.
-    polished = rtrmc(pooled, result.bases[0], gradient_tolerance=0.0)
+    polished = rtrmc(pooled, result.bases[0], tol=0.0)
     # Both stand at one local minimum: the polished batch may gain the square of 1e-8, times how
     # far the preconditioner is from the Hessian.
     assert pooled.evaluate(result.bases[0]).cost == pytest.approx(polished.cost, rel=1e-12)
@@ -230,19 +230,19 @@ def test_what_it_cannot_do_is_said() -> None:
     other = gv.Plan(N_ITEMS, 3, gv.networks.path(2), gv.Exact())
     with pytest.raises(PlanError, match="CustomProblem has no hessian_product"):
         other.agent(0, gv.CustomProblem(N_ITEMS, own_function))
-    with pytest.raises(PlanError, match="tolerance is -1"):
-        gv.Exact(tolerance=-1.0)
-    with pytest.raises(PlanError, match="max_sums is 0"):
-        gv.Exact(max_sums=0)
+    with pytest.raises(PlanError, match="tol is -1"):
+        gv.Exact(tol=-1.0)
+    with pytest.raises(PlanError, match="max_iter is 0"):
+        gv.Exact(max_iter=0)
 
 
 def test_a_plan_with_it_goes_through_toml() -> None:
-    plan = gv.Plan(N_ITEMS, 3, gv.networks.ring(5), gv.Exact(1e-6, by_rank=False, max_sums=50))
+    plan = gv.Plan(N_ITEMS, 3, gv.networks.ring(5), gv.Exact(1e-6, by_rank=False, max_iter=50))
     assert gv.Plan.from_toml(plan.to_toml()) == plan
 
 
 def test_a_basis_of_all_directions_ends_at_once() -> None:
-    problem = gv.MultitaskProblem(tasks(), ridge=0.5)
+    problem = gv.MultitaskProblem(tasks(), alpha=0.5)
     plan = gv.Plan(N_ITEMS, N_ITEMS, gv.networks.path(1), gv.Exact())
     result = gv.run(plan, [problem])
     assert result.stop_reason == "the gradient is zero but for rounding"

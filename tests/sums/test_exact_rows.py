@@ -2,7 +2,7 @@
 
 import pytest
 from benchmarks.exact.components import components
-from benchmarks.exact.ratings import movielens, offsets
+from benchmarks.exact.ratings import biased, movielens
 from benchmarks.exact.rows import text
 from benchmarks.exact.tables import case4
 from benchmarks.exact.tasks import SETTINGS, tasks
@@ -64,5 +64,5 @@ def test_test_errors_on_movielens_are_the_same_at_every_number_of_agents() -> No
 @pytest.mark.slow
 def test_offsets_predict_movielens_well() -> None:
     real_file("ml-1m/ratings.dat")
-    *_, mean = offsets()
+    *_, mean = biased()
     assert mean["test_rmse"] <= 0.850

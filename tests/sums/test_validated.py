@@ -177,7 +177,9 @@ def test_the_watch_counts_the_error_at_entries_that_were_not_fitted() -> None:
     basis = plan(Validated(), gv.networks.path(2)).start(0)
     found = (problem.weights(basis) @ basis.T)[held.users_of_values(), held.items]
     expected = float(np.sum((held.values - found) ** 2))
-    assert HeldOut(problem, held, patience=1).count(basis) == pytest.approx(expected, rel=1e-12)
+    assert HeldOut(problem, held, n_iter_no_change=1).count(basis) == pytest.approx(
+        expected, rel=1e-12
+    )
 
 
 def test_held_out_values_reach_a_descent_by_nothing_but_its_end(
@@ -198,7 +200,9 @@ def test_held_out_values_reach_a_descent_by_nothing_but_its_end(
                 return super().check(point)
 
         monkeypatch.setattr(validation, "HeldOut", Noted)
-        pooled(Validated(unobserved=0.02, patience=10_000, max_iterations=8), given, rank=1)
+        pooled(
+            Validated(unobserved=0.02, n_iter_no_change=10_000, max_descent_iter=8), given, rank=1
+        )
 
     passed("one", ratings)
     passed("other", other)
@@ -247,12 +251,12 @@ def test_a_run_tells_what_was_chosen_and_the_cost_of_each_agent() -> None:
     assert result.mean.shape == (ITEMS, rank)
 
 
-@pytest.mark.parametrize("max_sums", [1, 2, 5, 40])
-def test_a_run_that_ends_early_leaves_a_basis_of_the_full_rank(max_sums: int) -> None:
+@pytest.mark.parametrize("max_iter", [1, 2, 5, 40])
+def test_a_run_that_ends_early_leaves_a_basis_of_the_full_rank(max_iter: int) -> None:
     problems = [
         gv.CompletionProblem(part) for part in gv.datasets.split_users(noisy(truth(100)), 3)
     ]
-    result = gv.run(plan(Validated(max_sums=max_sums), gv.networks.path(3)), problems)
+    result = gv.run(plan(Validated(max_iter=max_iter), gv.networks.path(3)), problems)
     assert result.stop_reason == "the timetable was over"
     assert {basis.shape for basis in result.bases} == {(ITEMS, MOST_RANK)}
     assert np.isfinite(result.history.final()["cost"]).all()
@@ -283,7 +287,7 @@ def test_movielens_is_predicted_about_as_well_as_by_the_best_of_many_settings() 
     others = []
     for rank in (3, 5):
         for value in (0.006, 0.02):
-            exact = gv.Exact(tolerance=1e-3)
+            exact = gv.Exact(tol=1e-3)
             fixed = gv.CompletionProblem(train, unobserved=value)
             basis = run_pooled(exact.program(fixed, start[:, :rank], seed=0)).iterate.basis
             others.append(rmse(basis, value, 0.0))
@@ -299,10 +303,10 @@ def test_movielens_is_predicted_about_as_well_as_by_the_best_of_many_settings() 
         {"any_rank": 3},
         {"share": 0.0},
         {"share": 1.0},
-        {"patience": 0},
-        {"tolerance": -1.0},
-        {"max_iterations": 0},
-        {"max_sums": 0},
+        {"n_iter_no_change": 0},
+        {"tol": -1.0},
+        {"max_iter": 0},
+        {"max_descent_iter": 0},
     ],
 )
 def test_wrong_options_are_refused(options: dict[str, Any]) -> None:
@@ -321,6 +325,6 @@ def test_wrong_problems_are_refused() -> None:
 
 
 def test_a_plan_with_it_goes_through_toml() -> None:
-    for method in (Validated(), Validated(0.02, any_rank=True, share=0.05, patience=3)):
+    for method in (Validated(), Validated(0.02, any_rank=True, share=0.05, n_iter_no_change=3)):
         agreed = plan(method, gv.networks.ring(5))
         assert gv.Plan.from_toml(agreed.to_toml()) == agreed

@@ -12,7 +12,7 @@ factor moves no farther than the subspace does; the QR factor of the paper may f
 agents that average bases must not. All start from the same one. An iteration reduces the distance
 to the leading eigenspace by λ_{r+1}/λ_r of the pooled samples, whatever the network.
 
-An agent is content when its basis moved by at most ``tolerance`` and no neighbour's differs by
+An agent is content when its basis moved by at most ``tol`` and no neighbour's differs by
 more; all stop together, as in ``tracking.py``.
 """
 
@@ -50,29 +50,29 @@ class DeEPCA:
 
     Parameters
     ----------
-    n_iterations : int
+    max_iter : int
         How many moves at most.
-    tolerance : float
+    tol : float
         When an agent is content; 0 goes on to the last iteration.
     contraction : float
         To what share of themselves a mixing reduces differences between agents, or to less.
     """
 
-    n_iterations: int = 300
-    tolerance: float = 1e-12
+    max_iter: int = 300
+    tol: float = 1e-12
     contraction: float = 0.03
 
     def __post_init__(self) -> None:
         """Check the options."""
-        whole_number("n_iterations", self.n_iterations, least=0)
-        real_number("tolerance", self.tolerance, least=0.0)
+        whole_number("max_iter", self.max_iter, least=0)
+        real_number("tol", self.tol, least=0.0)
         if real_number("contraction", self.contraction, least=0.0, below=1.0) == 0.0:
             raise PlanError("contraction is 0, which no mixing reaches; choose 0.03 or so.")
 
     def timetable(self, network: Network, rng: RandomGenerator) -> Timetable:
         """Every agent hears all its neighbours at every slot; a mixing takes several."""
         n_rounds = fast_mixing(network, self.contraction).n_rounds
-        return AllEdges().draw(network, self.n_iterations * n_rounds, rng)
+        return AllEdges().draw(network, self.max_iter * n_rounds, rng)
 
     def agent(self, plan: Setup, number: int, problem: LocalProblem) -> NeighbourAgent:
         """Make the agent that holds samples."""
@@ -83,12 +83,12 @@ class DeEPCA:
                 "give PCAProblem(samples), or use Tracked."
             )
         mixing = fast_mixing(plan.network, self.contraction)
-        program = _deepca(number, problem, plan.start(0), mixing, self.tolerance)
+        program = _deepca(number, problem, plan.start(0), mixing, self.tol)
         return NeighbourAgent(number, problem, program)
 
 
 def _deepca(
-    number: int, problem: Eigenproblem, basis: Array, mixing: Mixing, tolerance: float
+    number: int, problem: Eigenproblem, basis: Array, mixing: Mixing, tol: float
 ) -> Program:
     evaluation = problem.evaluate(basis)
     tracked = product = -evaluation.gradient  # C_iU_i
@@ -102,10 +102,10 @@ def _deepca(
         evaluation = problem.evaluate(basis)
         if mixed.all_content:
             break
-        content = max(float(np.linalg.norm(basis - before)), mixed.distance) <= tolerance
+        content = max(float(np.linalg.norm(basis - before)), mixed.distance) <= tol
         old, product = product, -evaluation.gradient
         tracked = mixed.arrays[FRAME] + product - old
     return ProgramOutcome(
         Iterate(basis, evaluation, norm, 0.0, updates + 1),
-        f"no basis moves by more than {tolerance:g}, and all agree",
+        f"no basis moves by more than {tol:g}, and all agree",
     )

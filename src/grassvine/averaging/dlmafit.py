@@ -54,23 +54,23 @@ class DLMaFit:
 
     Parameters
     ----------
-    n_slots : int
+    max_iter : int
         How long to run; every agent moves at every slot.
     most_omega : float
         How far the extrapolation ω may grow; 1 keeps it at 1.
     """
 
-    n_slots: int = 400
+    max_iter: int = 400
     most_omega: float = 1.0
 
     def __post_init__(self) -> None:
         """Check the options."""
-        whole_number("n_slots", self.n_slots, least=0)
+        whole_number("max_iter", self.max_iter, least=0)
         real_number("most_omega", self.most_omega, least=1.0)
 
     def timetable(self, network: Network, rng: Generator) -> Timetable:
         """Every agent hears all its neighbours at every slot."""
-        return AllEdges().draw(network, self.n_slots, rng)
+        return AllEdges().draw(network, self.max_iter, rng)
 
     def agent(self, plan: Setup, number: int, problem: LocalProblem) -> "DLMaFitAgent":
         """Make the agent that holds a problem."""

@@ -39,8 +39,8 @@ class Preconditioner:
             mean = statistics[:-1].reshape(own.shape)
             if own.ndim == 1:
                 # An item that nobody rated counts as rated once.
-                return _by_scales(np.maximum(mean, 1.0 / n_agents) / statistics[-1] + problem.ridge)
-            return _by_matrix(mean / statistics[-1], problem.ridge)
+                return _by_scales(np.maximum(mean, 1.0 / n_agents) / statistics[-1] + problem.alpha)
+            return _by_matrix(mean / statistics[-1], problem.alpha)
 
         return cls(np.append(own.ravel(), count).astype(np.float64), build)
 
@@ -49,9 +49,9 @@ def _by_scales(scales: Array) -> ApplyInverse:
     return lambda tangent, gram: _apply_inverse_gram(tangent / scales[:, None], gram)
 
 
-def _by_matrix(matrix: Array, ridge: float) -> ApplyInverse:
+def _by_matrix(matrix: Array, alpha: float) -> ApplyInverse:
     values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
-    values = np.maximum(values, FLOOR * values[-1]) + ridge
+    values = np.maximum(values, FLOOR * values[-1]) + alpha
 
     def apply_inverse(tangent: Array, gram: Array) -> Array:
         return _apply_inverse_gram(vectors @ ((vectors.T @ tangent) / values[:, None]), gram)

@@ -50,24 +50,24 @@ class REXTRA:
 
     Parameters
     ----------
-    n_slots : int
+    max_iter : int
         How long to run; every agent moves at every slot.
     step : float
         αL, the step as a share of the inverse of the largest curvature.
     """
 
-    n_slots: int = 1000
+    max_iter: int = 1000
     step: float = 0.5
 
     def __post_init__(self) -> None:
         """Check the options."""
-        whole_number("n_slots", self.n_slots, least=0)
+        whole_number("max_iter", self.max_iter, least=0)
         if real_number("step", self.step, least=0.0) == 0.0:
             raise PlanError("step is 0 and nothing would move; choose a positive number.")
 
     def timetable(self, network: Network, rng: RandomGenerator) -> Timetable:
         """Every agent hears all its neighbours at every slot."""
-        return AllEdges().draw(network, self.n_slots, rng)
+        return AllEdges().draw(network, self.max_iter, rng)
 
     def agent(self, plan: Setup, number: int, problem: LocalProblem) -> NeighbourAgent:
         """Make the agent that holds a problem."""

@@ -18,8 +18,8 @@ The direction is that of L-BFGS on the tracked gradients, begun from the task's 
 of length 1, but no longer than 0.8/‖d‖₂. Where the tracked cost rises, an agent forgets all pairs
 but the last and halves the step, which then grows again.
 
-The end: an agent is content when its tracked gradient has fallen to ``tolerance`` of the first and
-no neighbour's basis differs by more than ``tolerance``. The least contentment heard of travels with
+The end: an agent is content when its tracked gradient has fallen to ``tol`` of the first and
+no neighbour's basis differs by more than ``tol``. The least contentment heard of travels with
 every message; a mixing has at least as many rounds as the network is wide, so at its end all know
 whether all were content at its beginning, and all stop at the same slot.
 """
@@ -69,9 +69,9 @@ class Tracked:
 
     Parameters
     ----------
-    n_iterations : int
+    max_iter : int
         How many moves at most.
-    tolerance : float
+    tol : float
         When an agent is content; 0 goes on to the last iteration.
     contraction : float
         To what share of themselves a mixing reduces differences between agents, or to less.
@@ -79,15 +79,15 @@ class Tracked:
         How many pairs L-BFGS keeps.
     """
 
-    n_iterations: int = 200
-    tolerance: float = 1e-9
+    max_iter: int = 200
+    tol: float = 1e-9
     contraction: float = 0.003
     memory: int = 10
 
     def __post_init__(self) -> None:
         """Check the options."""
-        whole_number("n_iterations", self.n_iterations, least=0)
-        real_number("tolerance", self.tolerance, least=0.0)
+        whole_number("max_iter", self.max_iter, least=0)
+        real_number("tol", self.tol, least=0.0)
         whole_number("memory", self.memory, least=0)
         if real_number("contraction", self.contraction, least=0.0, below=1.0) == 0.0:
             raise PlanError("contraction is 0, which no mixing reaches; choose 0.003 or so.")
@@ -95,7 +95,7 @@ class Tracked:
     def timetable(self, network: Network, rng: RandomGenerator) -> Timetable:
         """Every agent hears all its neighbours at every slot; a mixing takes several."""
         n_rounds = fast_mixing(network, self.contraction).n_rounds
-        return AllEdges().draw(network, (FIRST + self.n_iterations) * n_rounds, rng)
+        return AllEdges().draw(network, (FIRST + self.max_iter) * n_rounds, rng)
 
     def agent(self, plan: Setup, number: int, problem: LocalProblem) -> NeighbourAgent:
         """Make the agent that holds a problem."""
@@ -119,7 +119,7 @@ def _tracked(
     first = point.norm
     descent = Descent(apply_inverse, Pairs(options.memory))
     for updates in count():
-        content = point.norm <= options.tolerance * first and mixed.distance <= options.tolerance
+        content = point.norm <= options.tol * first and mixed.distance <= options.tol
         step = descent.step(point)
         iterate = Iterate(point.basis, own, point.norm, descent.scale, updates)
         moved = SPACE.exp(point.basis, step)
@@ -133,7 +133,7 @@ def _tracked(
         descent.learn(before, point)
     return ProgramOutcome(
         Iterate(point.basis, own, point.norm, 0.0, updates + 1),
-        f"the gradient of all fell to {options.tolerance:g} of its first length, and all agree",
+        f"the gradient of all fell to {options.tol:g} of its first length, and all agree",
     )
 
 

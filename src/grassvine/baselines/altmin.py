@@ -44,34 +44,34 @@ class AltMinResult:
 
 def alt_min(
     tasks: Tasks,
-    gamma: float = 0.1,
+    alpha: float = 0.1,
     *,
     smoothing: float = 1e-8,
-    tolerance: float = 1e-8,
-    max_iterations: int = 5000,
+    tol: float = 1e-8,
+    max_iter: int = 5000,
 ) -> AltMinResult:
-    """Learn all tasks until the objective changes by at most ``tolerance`` of itself.
+    """Learn all tasks until the objective changes by at most ``tol`` of itself.
 
     Parameters
     ----------
     tasks : Tasks
         The regressions.
-    gamma : float
+    alpha : float
         γ, the weight of the trace norm.
     smoothing : float
         ε, which keeps D invertible.
     """
-    if real_number("gamma", gamma, least=0.0, error=DataError) == 0.0:
-        raise DataError("gamma is 0 and the tasks would not learn from each other; choose more.")
+    if real_number("alpha", alpha, least=0.0, error=DataError) == 0.0:
+        raise DataError("alpha is 0 and the tasks would not learn from each other; choose more.")
     real_number("smoothing", smoothing, least=0.0, error=DataError)
-    real_number("tolerance", tolerance, least=0.0, error=DataError)
-    whole_number("max_iterations", max_iterations, least=1, error=DataError)
+    real_number("tol", tol, least=0.0, error=DataError)
+    whole_number("max_iter", max_iter, least=1, error=DataError)
     with one_blas_thread():
-        return _alternate(tasks, gamma, smoothing, tolerance, max_iterations)
+        return _alternate(tasks, alpha, smoothing, tol, max_iter)
 
 
 def _alternate(
-    tasks: Tasks, gamma: float, smoothing: float, tolerance: float, max_iterations: int
+    tasks: Tasks, alpha: float, smoothing: float, tol: float, max_iter: int
 ) -> AltMinResult:
     pairs = list(zip(tasks.features, tasks.targets, strict=True))
     grams = np.array([x.T @ x for x, _ in pairs])
@@ -79,17 +79,17 @@ def _alternate(
     identity = np.eye(tasks.n_items)
     root = identity / np.sqrt(tasks.n_items)  # D^½
     objectives: list[float] = []
-    while len(objectives) < max_iterations:
+    while len(objectives) < max_iter:
         # w = D^½(D^½XᵀXD^½ + γI)⁻¹D^½Xᵀy: the same without the inverse of a nearly singular D.
-        systems = root @ grams @ root + gamma * identity
+        systems = root @ grams @ root + alpha * identity
         weights = np.linalg.solve(systems, (moments @ root)[:, :, None])[:, :, 0] @ root
         values, vectors = np.linalg.eigh(weights.T @ weights + smoothing * identity)
         lengths = np.sqrt(np.maximum(values, 0.0))
         root = (vectors * np.sqrt(lengths / lengths.sum())) @ vectors.T
         residuals = (x @ w - y for (x, y), w in zip(pairs, weights, strict=True))
         error = sum(float(residual @ residual) for residual in residuals)
-        objectives.append(0.5 * error + 0.5 * gamma * float(lengths.sum()) ** 2)
-        if len(objectives) > 1 and objectives[-2] - objectives[-1] <= tolerance * objectives[-1]:
-            reason = f"the objective changed by at most {tolerance:g} of itself"
+        objectives.append(0.5 * error + 0.5 * alpha * float(lengths.sum()) ** 2)
+        if len(objectives) > 1 and objectives[-2] - objectives[-1] <= tol * objectives[-1]:
+            reason = f"the objective changed by at most {tol:g} of itself"
             return AltMinResult(weights, tuple(objectives), reason)
-    return AltMinResult(weights, tuple(objectives), f"{max_iterations} iterations were done")
+    return AltMinResult(weights, tuple(objectives), f"{max_iter} iterations were done")

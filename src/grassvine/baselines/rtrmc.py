@@ -18,7 +18,7 @@ def rtrmc(
     problem: LocalProblem,
     start: Array,
     *,
-    gradient_tolerance: float = 1e-8,
+    tol: float = 1e-8,
     max_outer: int = 200,
     max_inner: int = 200,
 ) -> BatchResult:
@@ -30,7 +30,7 @@ def rtrmc(
         A problem with ``hessian_product``: completion, multitask, principal components.
     start : array
         An orthonormal basis.
-    gradient_tolerance : float
+    tol : float
         How far the length of the gradient must fall, relative to the start.
     max_outer, max_inner : int
         How many iterations of the trust region, and of conjugate gradients in each, at most.
@@ -63,7 +63,7 @@ def rtrmc(
             model_at,
             geometry,
             geometry.as_point(start, n_items=problem.n_items, name="start"),
-            gradient_tolerance=gradient_tolerance,
+            tol=tol,
             max_outer=max_outer,
             max_inner=max_inner,
         )

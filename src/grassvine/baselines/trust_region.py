@@ -56,7 +56,7 @@ def trust_region(
     geometry: Geometry,
     start: Array,
     *,
-    gradient_tolerance: float,
+    tol: float,
     max_outer: int,
     max_inner: int,
 ) -> BatchResult:
@@ -72,8 +72,8 @@ def trust_region(
     reason = f"{max_outer} iterations were done"
     for _ in range(max_outer):
         norm = float(np.linalg.norm(model.gradient))
-        if norm <= gradient_tolerance * first_norm:
-            reason = f"the gradient fell to {gradient_tolerance:g} of its first length"
+        if norm <= tol * first_norm:
+            reason = f"the gradient fell to {tol:g} of its first length"
             break
         step, image, inner, at_boundary = _truncated_cg(model, radius, max_inner)
         promised = -float(np.sum(model.gradient * step) + 0.5 * np.sum(step * image))

@@ -36,16 +36,16 @@ def check_engine(engine: Engine) -> None:
     completion, plain = _completion_problems(0.01), _completion_problems(0.0)
     networks = (path(N_AGENTS), erdos_renyi(N_AGENTS, 0.6, seed=1))
     methods = (
-        stochastic(n_slots=30),
-        precon_stochastic(n_slots=30),
-        parallel(n_slots=20),
-        precon_parallel(n_slots=20),
-        Gossip(n_slots=10, schedule=AllEdges()),
-        DLMaFit(n_slots=10, most_omega=12.0),
-        Exact(max_sums=60),
-        Validated(any_rank=True, max_sums=60),
-        Tracked(n_iterations=4),
-        REXTRA(n_slots=20),
+        stochastic(max_iter=30),
+        precon_stochastic(max_iter=30),
+        parallel(max_iter=20),
+        precon_parallel(max_iter=20),
+        Gossip(max_iter=10, schedule=AllEdges()),
+        DLMaFit(max_iter=10, most_omega=12.0),
+        Exact(max_iter=60),
+        Validated(any_rank=True, max_iter=60),
+        Tracked(max_iter=4),
+        REXTRA(max_iter=20),
     )
     for network in networks:
         for method in methods:
@@ -53,7 +53,7 @@ def check_engine(engine: Engine) -> None:
             problems = plain if isinstance(method, DLMaFit | Validated) else completion
             _same_run(engine, plan, problems, f"{method} on {len(network.edges)} links")
     tasks = _multitask_problems()
-    plan = Plan(tasks[0].n_items, RANK, path(N_AGENTS), precon_parallel(n_slots=20), seed=3)
+    plan = Plan(tasks[0].n_items, RANK, path(N_AGENTS), precon_parallel(max_iter=20), seed=3)
     _same_run(engine, plan, tasks, "tasks")
     _check_early_stop(engine, plan, tasks)
     _check_failure(engine, plan, tasks)
@@ -129,4 +129,4 @@ def _completion_problems(unobserved: float) -> list[LocalProblem]:
 
 def _multitask_problems() -> list[LocalProblem]:
     tasks = subspace_tasks(12, 20, RANK, samples=(4, 20), noise=0.1, seed=11).tasks
-    return [MultitaskProblem(part, ridge=0.1) for part in split_tasks(tasks, N_AGENTS)]
+    return [MultitaskProblem(part, alpha=0.1) for part in split_tasks(tasks, N_AGENTS)]

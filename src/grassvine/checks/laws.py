@@ -12,8 +12,8 @@ def require(holds: bool, law: str, evidence: str) -> None:
         raise CheckFailed(f"{law}: {evidence}.")
 
 
-def require_close(found: Array | float, wanted: Array | float, tolerance: float, law: str) -> None:
+def require_close(found: Array | float, wanted: Array | float, tol: float, law: str) -> None:
     """Raise where two results differ by more than the tolerance, relative to their size."""
     size = max(1.0, float(np.linalg.norm(wanted)))
     gap = float(np.linalg.norm(np.asarray(found) - np.asarray(wanted))) / size
-    require(gap <= tolerance, law, f"the two sides differ by {gap:.1e}, more than {tolerance:.0e}")
+    require(gap <= tol, law, f"the two sides differ by {gap:.1e}, more than {tol:.0e}")

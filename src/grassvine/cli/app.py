@@ -68,7 +68,7 @@ def demo(
         int, typer.Option(min=2, max=20, help="How many agents share the images.")
     ] = 6,
     missing: Annotated[float, typer.Option(help="The share of pixels to erase.")] = 0.6,
-    seed: Annotated[int, typer.Option(help="From it all chance is drawn.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     out: Annotated[Path, typer.Option(help="The folder for the picture.")] = Path("grassvine-demo"),
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:

@@ -14,8 +14,8 @@ def complete(
     ratings: Annotated[
         str,
         typer.Argument(
-            help="A table with a row a rating (CSV, TSV, '::', Parquet, Feather, JSON lines; - is "
-            "standard input), published ratings, or the name of a published data set.",
+            help="A table with one row per rating (CSV, TSV, '::', Parquet, Feather, JSON lines; - "
+            "is standard input), published ratings, or the name of a published data set.",
             show_default=False,
         ),
     ],
@@ -24,18 +24,18 @@ def complete(
     agents: Annotated[
         str, typer.Option(help="How many agents, or the column that names each rating's owner.")
     ] = "1",
-    apart: Annotated[
+    stored: Annotated[
         bool,
         typer.Option(
-            "--apart",
+            "--stored",
             help="Every agent reads its own part of a Parquet dataset (a file, a folder, or a "
             "pattern); this process reads no rating, and the model knows no users.",
         ),
     ] = False,
     network: options.NetworkName = "ring",
-    penalty: Annotated[str, typer.Option(help="How strong to pull to simple answers.")] = "auto",
+    regularization: Annotated[str, typer.Option(help="Regularisation strength, or auto.")] = "auto",
     rho: Annotated[str, typer.Option(help="For gossip: the weight of agreement.")] = "auto",
-    updates: options.Updates = 400,
+    max_iter: options.MaxIter = 400,
     holdout: options.Holdout = 0.0,
     seed: options.Seed = 0,
     engine: options.EngineName = "local",
@@ -60,7 +60,7 @@ def complete(
 
     words: dict[str, Any] = {
         "rank": options.rank_of(rank),
-        "penalty": options.number_or_auto("penalty", penalty),
+        "regularization": options.number_or_auto("regularization", regularization),
         "rho": options.number_or_auto("rho", rho),
         "duplicates": duplicates,
         "missing": missing,
@@ -70,7 +70,7 @@ def complete(
         method=method,
         agents=options.agents_of(agents),
         network=network,
-        updates=updates,
+        max_iter=max_iter,
         holdout=holdout,
         seed=seed,
         engine=engine,
@@ -82,7 +82,7 @@ def complete(
         item=item,
         rating=rating,
         separator=separator,
-        apart=apart,
+        stored=stored,
         **words,
     )
     learn("ratings", job, out=out, run=run, overwrite=overwrite, as_json=as_json)

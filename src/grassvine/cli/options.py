@@ -16,11 +16,11 @@ NetworkName = Annotated[
     str, typer.Option(help="ring, path, star, grid, complete, exponential or random.")
 ]
 Rho = Annotated[float, typer.Option(help="For gossip: the weight of agreement.")]
-Updates = Annotated[int, typer.Option(help="For gossip: about how many updates an agent makes.")]
+MaxIter = Annotated[int, typer.Option(help="For gossip: about how many updates each agent makes.")]
 Holdout = Annotated[
     float, typer.Option(help="The share to hold out and measure on; 0 learns from all.")
 ]
-Seed = Annotated[int, typer.Option(help="From it all chance is drawn.")]
+Seed = Annotated[int, typer.Option(help="Random seed.")]
 EngineName = Annotated[str, typer.Option(help="Where agents run: local, threads or ray.")]
 Address = Annotated[
     str | None,

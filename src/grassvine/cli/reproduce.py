@@ -38,7 +38,7 @@ def reproduce(
     repeats: Annotated[
         int | None, typer.Option(min=1, help="How often to repeat; the case knows unless told.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="From it all chance is drawn.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     engine: Annotated[EngineName, typer.Option(help="Where agents run.")] = EngineName.local,
     agents: Annotated[
         int | None, typer.Option(min=2, help="How many agents; the case knows unless told.")

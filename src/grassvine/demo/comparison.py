@@ -57,7 +57,7 @@ def compare(
         n_items=ratings.n_items,
         rank=RANK,
         network=ring(n_agents),
-        method=Gossip(rho=RHO, n_slots=N_SLOTS),
+        method=Gossip(rho=RHO, max_iter=N_SLOTS),
         seed=seed,
     )
     result = run(plan, problems, observers=observers)

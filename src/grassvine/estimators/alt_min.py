@@ -12,30 +12,31 @@ from grassvine.estimators.tasks import TasksRegressor, as_seen, ids_or_one, stan
 from grassvine.foundations.arrays import Array
 from grassvine.models import FeaturePart, TasksModel
 from grassvine.models.tasks import centred, grouped
+from grassvine.models.unknown import OnUnknown
 
 SMOOTHING = 1e-8  # of weights that are fitted to targets of unit variance
 
 
 class AltMinRegressor(TasksRegressor):
-    r"""Regressions y ≈ b_t + zᵀw_t of many tasks, with the squared trace norm of all w as penalty.
+    r"""Regressions y ≈ b_t + zᵀw_t of many tasks, regularised by the squared trace norm of all w.
 
     It is a rival to measure :class:`MultitaskRegressor` against: there are no agents, and no
-    rank to choose. Its penalty is ½γΣ_t w_tᵀD⁻¹w_t with a D of trace 1 that is learned too; a task
-    that is folded in later is solved with that D.
+    rank to choose. Its regulariser is ½γΣ_t w_tᵀD⁻¹w_t with a D of trace 1 that is learned too; a
+    task that is folded in later is solved with that D.
 
     Parameters
     ----------
-    gamma : float
-        γ, the weight of the penalty.
+    alpha : float
+        Regularisation strength γ.
     fit_intercept : bool
         Whether each task has an intercept b_t of its own.
     standardise : bool
         Whether features are divided by their standard deviation over all samples; without
         intercepts by their root mean square, and then they are not shifted.
-    tolerance : float
-        It ends when the objective changes by at most this share of itself.
+    tol : float
+        Stop when an iteration changes the objective by at most this fraction of it.
     max_iter : int
-        How many iterations at most.
+        Maximum number of iterations.
     on_unknown : {"raise", "nan", "fallback"}
         What to predict for tasks that are not known; ``"fallback"`` is the mean of the known ones.
 
@@ -58,18 +59,18 @@ class AltMinRegressor(TasksRegressor):
 
     def __init__(
         self,
-        gamma: Any = 3.0,
+        alpha: float = 3.0,
         *,
-        fit_intercept: Any = True,
-        standardise: Any = True,
-        tolerance: Any = 1e-8,
-        max_iter: Any = 5000,
-        on_unknown: Any = "raise",
+        fit_intercept: bool = True,
+        standardise: bool = True,
+        tol: float = 1e-8,
+        max_iter: int = 5000,
+        on_unknown: OnUnknown = "raise",
     ):
-        self.gamma = gamma
+        self.alpha = alpha
         self.fit_intercept = fit_intercept
         self.standardise = standardise
-        self.tolerance = tolerance
+        self.tol = tol
         self.max_iter = max_iter
         self.on_unknown = on_unknown
 
@@ -89,10 +90,10 @@ class AltMinRegressor(TasksRegressor):
         seen = as_seen(grouped(samples, targets, ids)[1], means, scales)
         result = alt_min(
             _of_unit_variance(centred(seen) if self.fit_intercept else seen),
-            self.gamma,
+            self.alpha,
             smoothing=SMOOTHING,
-            tolerance=self.tolerance,
-            max_iterations=self.max_iter,
+            tol=self.tol,
+            max_iter=self.max_iter,
         )
         self.objectives_ = result.objectives
         self.n_iter_ = len(result.objectives)
@@ -100,7 +101,7 @@ class AltMinRegressor(TasksRegressor):
         directions, shares = _directions(result.weights)
         names = feature_names(self)
         intercepts, strengths = bool(self.fit_intercept), np.sqrt(shares)
-        shared = FeaturePart(names, directions, means, scales, self.gamma, intercepts, strengths)
+        shared = FeaturePart(names, directions, means, scales, self.alpha, intercepts, strengths)
         self._take_shared(shared)
         self._know(TasksModel(shared).fold_in(samples, targets, ids))
         return self

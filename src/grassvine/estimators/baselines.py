@@ -1,17 +1,15 @@
 """The rivals on ratings, with the surface of :class:`MatrixCompleter`."""
 
-from typing import Any
-
 from grassvine.baselines import DLMaFit, rtrmc, spectral_start
 from grassvine.data.tables import RatingTable
 from grassvine.engines import Engine
 from grassvine.estimators.distributed import DistributedCompleter, rank_of_items
-from grassvine.estimators.options import as_seed
-from grassvine.estimators.rating_models import PAPER_PENALTY, Task, subspace, subspace_part
-from grassvine.estimators.ratings_summary import RatingsSummary, held
+from grassvine.estimators.options import RandomState, as_seed
+from grassvine.estimators.rating_models import PAPER_REGULARIZATION, Task, subspace, subspace_part
+from grassvine.estimators.ratings_summary import RatingsSummary, from_table
 from grassvine.estimators.recommender import RatingsEstimator
 from grassvine.foundations.options import real_number
-from grassvine.models import CompletionPenalties, ItemPart
+from grassvine.models import ItemPart, SubspaceSolver
 from grassvine.models.unknown import OnUnknown
 from grassvine.networks import Network
 from grassvine.problems import CompletionProblem
@@ -24,8 +22,8 @@ class DLMaFitCompleter(DistributedCompleter):
     ----------
     rank : int
         How many numbers describe an item.
-    iterations : int
-        How long to run; every agent hears all its neighbours at each.
+    max_iter : int
+        Number of iterations; in each, every agent hears all its neighbours.
     most_omega : float
         How far the extrapolation may grow; 1 keeps it at 1.
 
@@ -36,7 +34,7 @@ class DLMaFitCompleter(DistributedCompleter):
         self,
         rank: int = 10,
         *,
-        iterations: int = 400,
+        max_iter: int = 400,
         most_omega: float = 12.0,
         agents: int | str = 2,
         network: str | Network = "ring",
@@ -49,10 +47,10 @@ class DLMaFitCompleter(DistributedCompleter):
         on_unknown: OnUnknown = "raise",
         engine: str | Engine = "local",
         warm_start: bool = False,
-        random_state: Any = None,
+        random_state: RandomState = 0,
     ):
         self.rank = rank
-        self.iterations = iterations
+        self.max_iter = max_iter
         self.most_omega = most_omega
         self.agents = agents
         self.network = network
@@ -69,7 +67,7 @@ class DLMaFitCompleter(DistributedCompleter):
 
     def _task(self, summary: RatingsSummary) -> Task:
         rank = rank_of_items(self.rank, len(summary.items))
-        return subspace(summary, rank, 0.0, DLMaFit(self.iterations, self.most_omega))
+        return subspace(summary, rank, 0.0, DLMaFit(self.max_iter, self.most_omega))
 
 
 class RTRMCCompleter(RatingsEstimator):
@@ -79,7 +77,7 @@ class RTRMCCompleter(RatingsEstimator):
     ----------
     rank : int
         How many numbers describe an item.
-    penalty : float
+    regularization : float
         λ of the paper's formulation.
 
     The others are those of :class:`MatrixCompleter`.
@@ -89,7 +87,7 @@ class RTRMCCompleter(RatingsEstimator):
         self,
         rank: int = 10,
         *,
-        penalty: float = PAPER_PENALTY,
+        regularization: float = PAPER_REGULARIZATION,
         user: str | None = None,
         item: str | None = None,
         rating: str | None = None,
@@ -97,10 +95,10 @@ class RTRMCCompleter(RatingsEstimator):
         missing: str = "error",
         scale: tuple[float, float] | None = None,
         on_unknown: OnUnknown = "raise",
-        random_state: Any = None,
+        random_state: RandomState = 0,
     ):
         self.rank = rank
-        self.penalty = penalty
+        self.regularization = regularization
         self.user = user
         self.item = item
         self.rating = rating
@@ -112,13 +110,13 @@ class RTRMCCompleter(RatingsEstimator):
 
     def _learn(self, table: RatingTable) -> ItemPart:
         rank = rank_of_items(self.rank, len(table.items))
-        penalty = real_number("penalty", self.penalty, least=0.0, below=1.0)
+        regularization = real_number("regularization", self.regularization, least=0.0, below=1.0)
         centre = float(table.ratings.values.mean())
-        problem = CompletionProblem(table.ratings.shifted(-centre), unobserved=penalty)
+        problem = CompletionProblem(table.ratings.shifted(-centre), unobserved=regularization)
         start = spectral_start(problem.ratings, rank, seed=as_seed(self.random_state))
         result = rtrmc(problem, start)
         self.subspace_ = result.basis
         self.n_iter_ = len(result.iterations)
         self.stop_reason_ = result.stop_reason
-        summary = held(table, [table.ratings])
-        return subspace_part(summary, result.basis, centre, CompletionPenalties(penalty))
+        summary = from_table(table, [table.ratings])
+        return subspace_part(summary, result.basis, centre, SubspaceSolver(regularization))

@@ -1,13 +1,13 @@
 """Ratings: complete a table that one or many hold, and recommend."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from grassvine.engines import Engine
 from grassvine.estimators.distributed import DistributedCompleter, rank_of_items
-from grassvine.estimators.options import GOSSIP, gossip_by_name, one_of
+from grassvine.estimators.options import GOSSIP, RandomState, gossip_by_name, one_of
 from grassvine.estimators.rating_models import (
-    PAPER_PENALTY,
-    Penalty,
+    PAPER_REGULARIZATION,
+    Regularization,
     Task,
     biased_factors,
     scaled_rho,
@@ -35,8 +35,8 @@ class MatrixCompleter(DistributedCompleter):
         How many numbers describe an item; ``"auto"`` lets the agents choose on ratings that they
         hold out (methods ``"exact"`` and ``"exact-subspace"``).
     method : str
-        ``"exact"``: offsets, biases and factors, by sums along a tree. ``"exact-subspace"``: the
-        paper's formulation, by sums. ``"gossip"`` and its variants ``"stochastic"``,
+        ``"exact"``: biases and factors, by sums along a tree. ``"exact-subspace"``: the paper's
+        formulation, by sums. ``"gossip"`` and its variants ``"stochastic"``,
         ``"precon-stochastic"``, ``"parallel"``, ``"precon-parallel"``; ``"tracked"``, ``"rextra"``:
         the paper's formulation by those methods.
     agents : int or str
@@ -46,15 +46,15 @@ class MatrixCompleter(DistributedCompleter):
     network : str or Network
         Who is linked to whom: ``"ring"``, ``"path"``, ``"star"``, ``"grid"``, ``"complete"``,
         ``"exponential"``, ``"random"``.
-    penalty : float or "auto"
-        How strongly the fit is pulled to simple answers: μ of the model with offsets, λ of the
-        paper's formulation. ``"auto"`` is chosen on held-out ratings by the exact methods, and is
-        the paper's 0.02 by the others.
+    regularization : float or "auto"
+        Regularisation strength: μ of the model with biases, λ of the paper's formulation.
+        ``"auto"`` is chosen on held-out ratings by the exact methods, and is the paper's 0.02 for
+        the others.
     rho : float or "auto"
         For gossip: the weight of agreement; ``"auto"`` is a twentieth of the squares of an agent's
         centred ratings, so that it has their scale.
-    updates : int
-        For gossip: about how many updates an agent makes.
+    max_iter : int
+        For gossip: about how many updates each agent makes.
     user, item, rating : str, optional
         The columns of the table; found by their names unless given.
     duplicates : {"error", "mean", "last"}
@@ -70,7 +70,7 @@ class MatrixCompleter(DistributedCompleter):
     warm_start : bool
         Begin the next fit at the subspace of the last; the items must be the same.
     random_state : int, RandomState or None
-        From it all chance is drawn.
+        Random seed; None draws another one at each fit.
 
     Attributes
     ----------
@@ -94,9 +94,9 @@ class MatrixCompleter(DistributedCompleter):
         method: str = "exact",
         agents: int | str = 1,
         network: str | Network = "ring",
-        penalty: Penalty = "auto",
+        regularization: Regularization = "auto",
         rho: float | Literal["auto"] = "auto",
-        updates: int = 400,
+        max_iter: int = 400,
         user: str | None = None,
         item: str | None = None,
         rating: str | None = None,
@@ -106,15 +106,15 @@ class MatrixCompleter(DistributedCompleter):
         on_unknown: OnUnknown = "raise",
         engine: str | Engine = "local",
         warm_start: bool = False,
-        random_state: Any = None,
+        random_state: RandomState = 0,
     ):
         self.rank = rank
         self.method = method
         self.agents = agents
         self.network = network
-        self.penalty = penalty
+        self.regularization = regularization
         self.rho = rho
-        self.updates = updates
+        self.max_iter = max_iter
         self.user = user
         self.item = item
         self.rating = rating
@@ -130,18 +130,20 @@ class MatrixCompleter(DistributedCompleter):
         name = one_of("method", self.method, METHODS)
         rank = None if self.rank == "auto" else rank_of_items(self.rank, len(summary.items))
         if name == "exact":
-            return biased_factors(summary, rank, self.penalty)
-        if name == "exact-subspace" and self.penalty == "auto":
+            return biased_factors(summary, rank, self.regularization)
+        if name == "exact-subspace" and self.regularization == "auto":
             return validated_subspace(summary, rank)
         if rank is None:
             raise PlanError(
-                f"method {name!r} with a penalty of its own cannot choose the rank; give a number, "
-                "or use method='exact' or 'exact-subspace' with penalty='auto'."
+                f"method {name!r} with a given regularization cannot choose the rank; give a "
+                "number, or use method='exact' or 'exact-subspace' with regularization='auto'."
             )
-        penalty = PAPER_PENALTY if self.penalty == "auto" else self.penalty
-        real_number("penalty", penalty, least=0.0, below=1.0)
+        regularization = (
+            PAPER_REGULARIZATION if self.regularization == "auto" else self.regularization
+        )
+        real_number("regularization", regularization, least=0.0, below=1.0)
         if name == "exact-subspace":
-            return subspace(summary, rank, penalty)
+            return subspace(summary, rank, regularization)
         rho = scaled_rho(summary) if self.rho == "auto" else self.rho
-        method = gossip_by_name(name, rho, self.updates, summary.n_agents)
-        return subspace(summary, rank, penalty, method)
+        method = gossip_by_name(name, rho, self.max_iter, summary.n_agents)
+        return subspace(summary, rank, regularization, method)

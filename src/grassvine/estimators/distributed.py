@@ -11,7 +11,7 @@ from grassvine.estimators.fitted import set_run_attributes, warn_not_converged
 from grassvine.estimators.options import as_engine, as_network, as_seed
 from grassvine.estimators.rating_models import Task
 from grassvine.estimators.rating_tables import parts_of
-from grassvine.estimators.ratings_summary import RatingsSummary, apart, held
+from grassvine.estimators.ratings_summary import RatingsSummary, from_dataset, from_table
 from grassvine.estimators.recommender import RatingsEstimator
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError
@@ -45,7 +45,7 @@ class DistributedCompleter(CallbackSupport, RatingsEstimator):
             return super().fit(X, y)
         if y is not None:
             raise DataError("a dataset has its ratings in its files; leave y out.")
-        shared = self._learn_together(apart(X))
+        shared = self._learn_together(from_dataset(X))
         self._keep(RatingsModel(shared), X.assumed, X.digest(), X.n_users, X.n_ratings)
         self.backend_ = "polars"
         return self
@@ -54,7 +54,7 @@ class DistributedCompleter(CallbackSupport, RatingsEstimator):
         return self.agents if isinstance(self.agents, str) else None
 
     def _learn(self, table: RatingTable) -> ItemPart:
-        return self._learn_together(held(table, parts_of(table, self.agents)))
+        return self._learn_together(from_table(table, parts_of(table, self.agents)))
 
     def _learn_together(self, summary: RatingsSummary) -> ItemPart:
         task = self._task(summary)

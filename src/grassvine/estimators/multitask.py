@@ -1,6 +1,6 @@
 """Many related regressions whose weights share a subspace, learned by agents that keep theirs."""
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +12,7 @@ from grassvine.estimators.callbacks import CallbackSupport, fit_with_callbacks
 from grassvine.estimators.fitted import feature_names, set_run_attributes, warn_not_converged
 from grassvine.estimators.options import (
     GOSSIP,
+    RandomState,
     as_engine,
     as_network,
     as_seed,
@@ -25,6 +26,8 @@ from grassvine.foundations.errors import DataError, PlanError
 from grassvine.foundations.options import real_number, whole_number
 from grassvine.models import FeaturePart, TasksModel
 from grassvine.models.tasks import centred, grouped
+from grassvine.models.unknown import OnUnknown
+from grassvine.networks import Network
 from grassvine.problems import MultitaskProblem
 from grassvine.protocol import Method, Observer
 from grassvine.runs import Plan, Run, run
@@ -50,9 +53,9 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         agent a task.
     network : str or Network
         Who is linked to whom: a shape by its name, or a network of so many agents.
-    ridge : float
-        λ, the penalty ½λ‖w_t‖² of each task. On standardised features it weighs as much as λ
-        samples would, whatever the unit of the targets.
+    alpha : float
+        Regularisation strength λ of the term ½λ‖w_t‖² of each task, as in scikit-learn's ``Ridge``.
+        On standardised features it weighs as much as λ samples, whatever the unit of the targets.
     fit_intercept : bool
         Whether each task has an intercept b_t of its own.
     standardise : bool
@@ -63,12 +66,12 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
     rho : float
         For gossip: the weight of agreement against the tasks, as a multiple of the mean agent's sum
         of squared targets.
-    updates : int
+    max_iter : int
         For gossip: about how many updates each agent makes.
     on_unknown : {"raise", "nan", "fallback"}
         What to predict for tasks that are not known; ``"fallback"`` is the mean of the known ones.
     random_state : int, RandomState or None
-        From it the starting point, the meetings and the held-out samples are drawn.
+        Random seed; None draws another one at each fit.
 
     Attributes
     ----------
@@ -90,30 +93,30 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
 
     def __init__(
         self,
-        rank: Any = 3,
+        rank: int | Literal["auto"] = 3,
         *,
-        method: Any = EXACT,
-        agents: Any = 1,
-        network: Any = "ring",
-        ridge: Any = 1.0,
-        fit_intercept: Any = True,
-        standardise: Any = True,
-        engine: Any = "local",
-        rho: Any = 10.0,
-        updates: Any = 200,
-        on_unknown: Any = "raise",
-        random_state: Any = None,
+        method: str = EXACT,
+        agents: int | str = 1,
+        network: str | Network = "ring",
+        alpha: float = 1.0,
+        fit_intercept: bool = True,
+        standardise: bool = True,
+        engine: str | Engine = "local",
+        rho: float = 10.0,
+        max_iter: int = 200,
+        on_unknown: OnUnknown = "raise",
+        random_state: RandomState = 0,
     ):
         self.rank = rank
         self.method = method
         self.agents = agents
         self.network = network
-        self.ridge = ridge
+        self.alpha = alpha
         self.fit_intercept = fit_intercept
         self.standardise = standardise
         self.engine = engine
         self.rho = rho
-        self.updates = updates
+        self.max_iter = max_iter
         self.on_unknown = on_unknown
         self.random_state = random_state
 
@@ -145,7 +148,7 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
             self.subspace_,
             means,
             scales,
-            real_number("ridge", self.ridge, least=0.0),
+            real_number("alpha", self.alpha, least=0.0),
             bool(self.fit_intercept),
         )
         self._know(TasksModel(shared).fold_in(samples, targets, ids))
@@ -154,7 +157,7 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
     def _rank(self, seen: Tasks, seed: int) -> int:
         if self.rank == "auto":
             return self._chosen_rank(seen, seed)
-        if isinstance(self.rank, str):
+        if isinstance(self.rank, str):  # type: ignore[unreachable]
             raise PlanError(f"rank is {self.rank!r}; give a whole number, or 'auto'.")
         why = f"there are {seen.n_items} features"
         return whole_number("rank", self.rank, least=1, most=seen.n_items, why=why)
@@ -184,7 +187,7 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         """Return the squared error on held-out samples, a sum over all tasks."""
         zero, one = np.zeros(len(basis)), np.ones(len(basis))
         names = feature_names(self)
-        shared = FeaturePart(names, basis, zero, one, self.ridge, bool(self.fit_intercept))
+        shared = FeaturePart(names, basis, zero, one, self.alpha, bool(self.fit_intercept))
         weights, intercepts = shared.solve(train)
         return sum(
             float(np.sum((x @ (basis @ w) + b - y) ** 2))
@@ -205,7 +208,7 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         network = as_network(self.network, len(parts))
         method = self._method(len(parts), sum(float(y @ y) for y in fitted.targets))
         plan = Plan(fitted.n_items, rank, network, method, seed=seed)
-        problems = [MultitaskProblem(part, self.ridge) for part in parts]
+        problems = [MultitaskProblem(part, self.alpha) for part in parts]
         return run(plan, problems, engine=engine, observers=observers)
 
     def _n_agents(self, n_tasks: int) -> int:
@@ -221,6 +224,6 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
     def _method(self, n_agents: int, energy: float) -> Method:
         name = one_of("method", self.method, (EXACT, *GOSSIP))
         if name == EXACT:
-            return Exact(tolerance=1e-10)
+            return Exact(tol=1e-10)
         rho = real_number("rho", self.rho, least=0.0) * energy / n_agents
-        return gossip_by_name(name, rho, self.updates, n_agents)
+        return gossip_by_name(name, rho, self.max_iter, n_agents)

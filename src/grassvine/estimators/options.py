@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
+import numpy as np
 from sklearn.utils import check_random_state
 
 from grassvine.averaging import REXTRA, Tracked
@@ -14,6 +15,9 @@ from grassvine.foundations.options import whole_number
 from grassvine.gossip import parallel, precon_parallel, precon_stochastic, stochastic
 from grassvine.networks import Network, complete, erdos_renyi, exponential, grid, path, ring, star
 from grassvine.protocol import Method
+
+# A seed; None draws another one at each fit.
+RandomState: TypeAlias = int | np.random.RandomState | None
 
 LINKED = 0.3  # the share of pairs that are linked in a random network
 
@@ -40,13 +44,13 @@ ENGINES: Mapping[str, Callable[[], Engine]] = {
 # Each is made for ρ and about so many updates an agent.
 _Maker = Callable[[float, int, int], Method]
 GOSSIP: Mapping[str, _Maker] = {
-    "gossip": lambda rho, updates, n: precon_stochastic(rho, updates * (n - 1)),
-    "precon-stochastic": lambda rho, updates, n: precon_stochastic(rho, updates * (n - 1)),
-    "stochastic": lambda rho, updates, n: stochastic(rho, updates * (n - 1)),
-    "precon-parallel": lambda rho, updates, n: precon_parallel(rho, 2 * updates),
-    "parallel": lambda rho, updates, n: parallel(rho, 2 * updates),
-    "tracked": lambda rho, updates, n: Tracked(updates),
-    "rextra": lambda rho, updates, n: REXTRA(updates),
+    "gossip": lambda rho, max_iter, n: precon_stochastic(rho, max_iter * (n - 1)),
+    "precon-stochastic": lambda rho, max_iter, n: precon_stochastic(rho, max_iter * (n - 1)),
+    "stochastic": lambda rho, max_iter, n: stochastic(rho, max_iter * (n - 1)),
+    "precon-parallel": lambda rho, max_iter, n: precon_parallel(rho, 2 * max_iter),
+    "parallel": lambda rho, max_iter, n: parallel(rho, 2 * max_iter),
+    "tracked": lambda rho, max_iter, n: Tracked(max_iter),
+    "rextra": lambda rho, max_iter, n: REXTRA(max_iter),
 }
 
 
@@ -76,15 +80,15 @@ def kept_apart(engine: Engine, name: str) -> Engine:
     return replace(engine, checkpoint_dir=Path(engine.checkpoint_dir) / name)
 
 
-def gossip_by_name(name: str, rho: float, updates: int, n_agents: int) -> Method:
+def gossip_by_name(name: str, rho: float, max_iter: int, n_agents: int) -> Method:
     """Return a variant of gossip, or another method of averages."""
-    whole_number("updates", updates, least=1)
+    whole_number("max_iter", max_iter, least=1)
     if n_agents < 2:
         raise PlanError(
             f"method {name!r} needs two agents or more; choose agents=2, or method='exact', "
             "which one agent can run alone."
         )
-    return GOSSIP[name](rho, updates, n_agents)
+    return GOSSIP[name](rho, max_iter, n_agents)
 
 
 def one_of(what: str, given: object, known: Mapping[str, Any] | tuple[str, ...]) -> str:
@@ -94,8 +98,8 @@ def one_of(what: str, given: object, known: Mapping[str, Any] | tuple[str, ...])
     return given
 
 
-def as_seed(random_state: Any) -> int:
-    """Return the seed from which a fit draws all its chance; None is another at each fit."""
+def as_seed(random_state: RandomState) -> int:
+    """Return the random seed of a fit; None draws another one at each fit."""
     if isinstance(random_state, int) and not isinstance(random_state, bool):
         return whole_number("random_state", random_state, least=0)
     return int(check_random_state(random_state).randint(2**31 - 1))

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from grassvine.averaging import DeEPCA
 from grassvine.data import split_samples
+from grassvine.engines import Engine
 from grassvine.estimators.callbacks import CallbackSupport, fit_with_callbacks
 from grassvine.estimators.fitted import (
     feature_names,
@@ -18,6 +19,7 @@ from grassvine.estimators.fitted import (
 )
 from grassvine.estimators.options import (
     GOSSIP,
+    RandomState,
     as_engine,
     as_network,
     as_seed,
@@ -29,6 +31,7 @@ from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import PlanError
 from grassvine.foundations.options import real_number, whole_number
 from grassvine.models import SubspaceModel
+from grassvine.networks import Network
 from grassvine.problems import PCAProblem
 from grassvine.protocol import Method, Observer
 from grassvine.runs import Plan, Run, run
@@ -71,10 +74,10 @@ class DecentralizedPCA(
     rho : float
         For gossip: the weight of agreement against the samples, as a multiple of the mean agent's
         sum of squares.
-    updates : int
+    max_iter : int
         For gossip and DeEPCA: about how many updates each agent makes; DeEPCA at most.
     random_state : int, RandomState or None
-        From it the starting point and the meetings are drawn.
+        Random seed; None draws another one at each fit.
 
     Attributes
     ----------
@@ -102,16 +105,16 @@ class DecentralizedPCA(
 
     def __init__(
         self,
-        n_components: Any = 2,
+        n_components: int = 2,
         *,
-        method: Any = EXACT,
-        agents: Any = 1,
-        network: Any = "ring",
-        center: Any = True,
-        engine: Any = "local",
-        rho: Any = 1.0,
-        updates: Any = 500,
-        random_state: Any = None,
+        method: str = EXACT,
+        agents: int = 1,
+        network: str | Network = "ring",
+        center: bool = True,
+        engine: str | Engine = "local",
+        rho: float = 1.0,
+        max_iter: int = 500,
+        random_state: RandomState = 0,
     ):
         self.n_components = n_components
         self.method = method
@@ -120,7 +123,7 @@ class DecentralizedPCA(
         self.center = center
         self.engine = engine
         self.rho = rho
-        self.updates = updates
+        self.max_iter = max_iter
         self.random_state = random_state
 
     @fit_with_callbacks
@@ -182,11 +185,11 @@ class DecentralizedPCA(
     def _method(self, n_agents: int, energy: float) -> Method:
         name = one_of("method", self.method, (EXACT, DEEPCA, *GOSSIP))
         if name == EXACT:
-            return Exact(tolerance=TOLERANCE)
+            return Exact(tol=TOLERANCE)
         if name == DEEPCA and n_agents > 1:  # alone it is refused as gossip is
-            return DeEPCA(self.updates)
+            return DeEPCA(self.max_iter)
         rho = real_number("rho", self.rho, least=0.0) * energy / n_agents
-        return gossip_by_name(name, rho, self.updates, n_agents)
+        return gossip_by_name(name, rho, self.max_iter, n_agents)
 
     def _know(self, model: SubspaceModel) -> None:
         self.model_ = model

@@ -13,15 +13,15 @@ import numpy as np
 
 from grassvine.estimators.ratings_summary import RatingsSummary
 from grassvine.foundations.arrays import Array
-from grassvine.models import CompletionPenalties, ItemPart, OffsetPenalties
+from grassvine.models import BiasedSolver, ItemPart, SubspaceSolver
 from grassvine.protocol import Method
 from grassvine.runs import ProblemSource, Run
-from grassvine.sums import Exact, Offsets, Validated
+from grassvine.sums import BiasedFactorization, Exact, Validated
 
 RANKS = (2, 4, 8, 16, 32)  # those tried by rank="auto"
 AGREEMENT = 0.05  # ρ as a share of the squares of an agent's centred ratings
-PAPER_PENALTY = 0.02  # λ of the paper's Case 5 in our cost
-Penalty = float | Literal["auto"]
+PAPER_REGULARIZATION = 0.02  # λ of the paper's Case 5 in our cost
+Regularization = float | Literal["auto"]
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,13 @@ class Task:
     read: Callable[[Run], ItemPart]
 
 
-def biased_factors(summary: RatingsSummary, rank: int | None, penalty: Penalty) -> Task:
+def biased_factors(
+    summary: RatingsSummary, rank: int | None, regularization: Regularization
+) -> Task:
     """Fit offsets, biases and factors by sums; rank None is chosen by the agents."""
     most = _most(summary, rank)
     ranks = (*(r for r in RANKS if r < most), most) if rank is None else ()
-    method = Offsets(mu=penalty, ranks=ranks)
+    method = BiasedFactorization(regularization=regularization, ranks=ranks)
     return Task(method, summary.problems(0.0, 0.0), most, partial(_read_offsets, summary))
 
 
@@ -54,15 +56,15 @@ def validated_subspace(summary: RatingsSummary, rank: int | None) -> Task:
 
 
 def subspace(
-    summary: RatingsSummary, rank: int, penalty: float, method: Method | None = None
+    summary: RatingsSummary, rank: int, regularization: float, method: Method | None = None
 ) -> Task:
     """Fit the paper's formulation with a given λ, by sums unless another method is given."""
     centre = summary.mean()
 
     def read(run: Run) -> ItemPart:
-        return subspace_part(summary, run.mean, centre, CompletionPenalties(penalty))
+        return subspace_part(summary, run.mean, centre, SubspaceSolver(regularization))
 
-    return Task(method or Exact(), summary.problems(centre, penalty), rank, read)
+    return Task(method or Exact(), summary.problems(centre, regularization), rank, read)
 
 
 def scaled_rho(summary: RatingsSummary) -> float:
@@ -74,39 +76,44 @@ def scaled_rho(summary: RatingsSummary) -> float:
 
 
 def subspace_part(
-    summary: RatingsSummary, basis: Array, centre: float, penalties: CompletionPenalties
+    summary: RatingsSummary, basis: Array, centre: float, regularization: SubspaceSolver
 ) -> ItemPart:
     """Return what is shared in the paper's formulation."""
-    return _part(summary, basis, np.zeros(len(summary.items)), centre, penalties)
+    return _part(summary, basis, np.zeros(len(summary.items)), centre, regularization)
 
 
 def _read_offsets(summary: RatingsSummary, run: Run) -> ItemPart:
     state = run.states[0]  # all agents have the same
-    mu, mu_b = (float(value) for value in state["penalties"])
-    factors, offsets = state["factors"].astype(np.float64), state["offsets"].astype(np.float64)
+    regularization, bias_regularization = (float(value) for value in state["regularization"])
+    factors, item_biases = (
+        state["factors"].astype(np.float64),
+        state["item_biases"].astype(np.float64),
+    )
     centre = float(state["centre"][0])
-    return _part(summary, factors, offsets, centre, OffsetPenalties(mu, mu_b))
+    return _part(
+        summary, factors, item_biases, centre, BiasedSolver(regularization, bias_regularization)
+    )
 
 
 def _read_validated(summary: RatingsSummary, run: Run) -> ItemPart:
     state = run.states[0]
-    penalties = CompletionPenalties(float(state["unobserved"][0]))
-    return subspace_part(summary, run.bases[0], float(state["centre"][0]), penalties)
+    regularization = SubspaceSolver(float(state["unobserved"][0]))
+    return subspace_part(summary, run.bases[0], float(state["centre"][0]), regularization)
 
 
 def _part(
     summary: RatingsSummary,
     factors: Array,
-    offsets: Array,
+    item_biases: Array,
     centre: float,
-    penalties: OffsetPenalties | CompletionPenalties,
+    regularization: BiasedSolver | SubspaceSolver,
 ) -> ItemPart:
     return ItemPart(
         items=summary.items,
         factors=factors,
-        offsets=offsets,
+        item_biases=item_biases,
         centre=centre,
-        penalties=penalties,
+        regularization=regularization,
         lowest=summary.lowest,
         highest=summary.highest,
         counts=summary.counts,

@@ -45,7 +45,7 @@ class RatingsSummary:
     problems: Callable[[float, float], Sequence[ProblemSource]]
 
 
-def held(table: RatingTable, parts: Sequence[Ratings]) -> RatingsSummary:
+def from_table(table: RatingTable, parts: Sequence[Ratings]) -> RatingsSummary:
     """Return what is known of a table that is here, divided among agents."""
     values = table.ratings.values
 
@@ -73,7 +73,7 @@ def held(table: RatingTable, parts: Sequence[Ratings]) -> RatingsSummary:
     )
 
 
-def apart(dataset: RatingDataset) -> RatingsSummary:
+def from_dataset(dataset: RatingDataset) -> RatingsSummary:
     """Return what is known of ratings in files, which the agents read where they live."""
 
     def problems(centre: float, unobserved: float) -> Sequence[ProblemSource]:

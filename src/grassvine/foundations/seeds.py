@@ -1,7 +1,7 @@
 """Named, independent random streams.
 
-All chance is drawn from ``stream(seed, *names)``. Streams of different names are independent for
-the same seed, so a starting point can never repeat the numbers that made the data.
+All random numbers are drawn from ``stream(seed, *names)``. Streams of different names are
+independent for the same seed, so a starting point can never repeat the numbers that made the data.
 """
 
 import hashlib

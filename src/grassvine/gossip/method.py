@@ -50,8 +50,8 @@ class Gossip:
     ----------
     rho : float
         ρ, the weight of agreement between neighbours against the tasks.
-    n_slots : int
-        How long to run.
+    max_iter : int
+        Number of iterations; each is one slot of the timetable.
     schedule : Schedule
         Who meets whom.
     preconditioner : {"curvature", "gram", "none"}
@@ -66,7 +66,7 @@ class Gossip:
     """
 
     rho: float = 1e3
-    n_slots: int = 1000
+    max_iter: int = 1000
     schedule: Schedule = field(default_factory=OneEdge)
     preconditioner: Preconditioner = "curvature"
     step: StepSize = field(default_factory=StepSize)
@@ -75,7 +75,7 @@ class Gossip:
     def __post_init__(self) -> None:
         """Check the options."""
         real_number("rho", self.rho, least=0.0)
-        whole_number("n_slots", self.n_slots, least=0)
+        whole_number("max_iter", self.max_iter, least=0)
         if self.preconditioner not in get_args(Preconditioner):
             known = get_args(Preconditioner)
             raise PlanError(unknown("preconditioner", self.preconditioner, known))
@@ -89,7 +89,7 @@ class Gossip:
 
     def timetable(self, network: Network, rng: Generator) -> Timetable:
         """Draw who meets whom at every slot."""
-        return self.schedule.draw(network, self.n_slots, rng)
+        return self.schedule.draw(network, self.max_iter, rng)
 
     def agent(self, plan: Setup, number: int, problem: LocalProblem) -> GossipAgent:
         """Make the agent that holds a problem."""
@@ -97,23 +97,23 @@ class Gossip:
         return GossipAgent(number, problem, start, degree, self, plan.geometry)
 
 
-def stochastic(rho: float = 1e3, n_slots: int = 1000, step: StepSize | None = None) -> Gossip:
+def stochastic(rho: float = 1e3, max_iter: int = 1000, step: StepSize | None = None) -> Gossip:
     """Stochastic Gossip: one link a slot, plain gradients."""
-    return Gossip(rho, n_slots, OneEdge(), "none", step or StepSize(None))
+    return Gossip(rho, max_iter, OneEdge(), "none", step or StepSize(None))
 
 
 def precon_stochastic(
-    rho: float = 1e3, n_slots: int = 1000, step: StepSize | None = None
+    rho: float = 1e3, max_iter: int = 1000, step: StepSize | None = None
 ) -> Gossip:
     """Precon Stochastic Gossip: one link a slot, preconditioned gradients."""
-    return Gossip(rho, n_slots, OneEdge(), "curvature", step or StepSize())
+    return Gossip(rho, max_iter, OneEdge(), "curvature", step or StepSize())
 
 
-def parallel(rho: float = 1e3, n_slots: int = 400, step: StepSize | None = None) -> Gossip:
+def parallel(rho: float = 1e3, max_iter: int = 400, step: StepSize | None = None) -> Gossip:
     """Parallel Gossip: disjoint links a slot, plain gradients."""
-    return Gossip(rho, n_slots, Matchings(), "none", step or StepSize(None))
+    return Gossip(rho, max_iter, Matchings(), "none", step or StepSize(None))
 
 
-def precon_parallel(rho: float = 1e3, n_slots: int = 400, step: StepSize | None = None) -> Gossip:
+def precon_parallel(rho: float = 1e3, max_iter: int = 400, step: StepSize | None = None) -> Gossip:
     """Precon Parallel Gossip: disjoint links a slot, preconditioned gradients."""
-    return Gossip(rho, n_slots, Matchings(), "curvature", step or StepSize())
+    return Gossip(rho, max_iter, Matchings(), "curvature", step or StepSize())

@@ -10,7 +10,7 @@ from grassvine.data.tables.rating_input import Missing
 from grassvine.data.tables.rating_table import Duplicates
 from grassvine.datasets import read_ratings
 from grassvine.estimators.completion import MatrixCompleter
-from grassvine.estimators.rating_models import Penalty
+from grassvine.estimators.rating_models import Regularization
 from grassvine.foundations.errors import DataError, PlanError
 from grassvine.jobs.base import JobResult, run_report, stopwatch
 from grassvine.jobs.engine_options import EngineOptions
@@ -27,7 +27,7 @@ class CompletionJob(EngineOptions):
     holdout : float
         The share of ratings to hold out, drawn over all of them from ``seed``; the order of the
         rows does not matter.
-    apart : bool
+    stored : bool
         Whether every agent reads its own part of a Parquet dataset, and nobody reads all.
     """
 
@@ -36,9 +36,9 @@ class CompletionJob(EngineOptions):
     method: str = "exact"
     agents: int | str = 1
     network: str = "ring"
-    penalty: Penalty = "auto"
+    regularization: Regularization = "auto"
     rho: float | Literal["auto"] = "auto"
-    updates: int = 400
+    max_iter: int = 400
     holdout: float = 0.0
     seed: int = 0
     user: str | None = None
@@ -47,11 +47,11 @@ class CompletionJob(EngineOptions):
     separator: str | None = None
     duplicates: Duplicates = "error"
     missing: Missing = "error"
-    apart: bool = False
+    stored: bool = False
 
     def read(self) -> RatingTable | RatingDataset:
         """Read the ratings; those that agents read apart are only counted."""
-        if self.apart:
+        if self.stored:
             return self._dataset()
         return read_ratings(
             self.data,
@@ -79,9 +79,9 @@ class CompletionJob(EngineOptions):
             method=self.method,
             agents=self.agents,
             network=self.network,
-            penalty=self.penalty,
+            regularization=self.regularization,
             rho=self.rho,
-            updates=self.updates,
+            max_iter=self.max_iter,
             engine=self.make_engine(),
             random_state=self.seed,
         )
@@ -115,7 +115,7 @@ class CompletionJob(EngineOptions):
         if self.holdout:
             raise PlanError(
                 "nothing can be held out of ratings that are not read here; leave --holdout out, "
-                "or leave --apart out."
+                "or leave --stored out."
             )
         if not isinstance(self.agents, str):
             raise PlanError(

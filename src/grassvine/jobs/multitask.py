@@ -35,9 +35,9 @@ class MultitaskJob(EngineOptions):
     method: str = "exact"
     agents: int | str = 1
     network: str = "ring"
-    ridge: float = 1.0
+    alpha: float = 1.0
     rho: float = 10.0
-    updates: int = 200
+    max_iter: int = 200
     holdout: float = 0.0
     seed: int = 0
     separator: str | None = None
@@ -66,10 +66,10 @@ class MultitaskJob(EngineOptions):
             method=self.method,
             agents=self.agents,
             network=self.network,
-            ridge=self.ridge,
+            alpha=self.alpha,
             engine=self.make_engine(),
             rho=self.rho,
-            updates=self.updates,
+            max_iter=self.max_iter,
             random_state=self.seed,
         )
         with stopwatch() as spent:

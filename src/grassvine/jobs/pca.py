@@ -25,7 +25,7 @@ class PCAJob(EngineOptions):
     agents: int = 1
     network: str = "ring"
     rho: float = 1.0
-    updates: int = 500
+    max_iter: int = 500
     seed: int = 0
     separator: str | None = None
 
@@ -48,7 +48,7 @@ class PCAJob(EngineOptions):
             network=self.network,
             engine=self.make_engine(),
             rho=self.rho,
-            updates=self.updates,
+            max_iter=self.max_iter,
             random_state=self.seed,
         )
         with stopwatch() as spent:

@@ -7,7 +7,7 @@
     history.safetensors  every step of every agent
     bases.safetensors    the subspace of each agent
 
-Seeds are among what was asked: all chance is drawn from them.
+Random seeds are among the options.
 """
 
 import hashlib
@@ -176,7 +176,7 @@ def rerun(run: SavedRun, data: str | None = None) -> Rerun:
 def result_hash(result: JobResult) -> str:
     """Return the sha256 of every step and of every number of the model."""
     digest = hashlib.sha256(result.estimator.history_.to_bytes())
-    for part in form_of(result.model).apart(result.model):
+    for part in form_of(result.model).split(result.model):
         if part is not None:
             digest.update(json.dumps(dict(part.numbers), sort_keys=True).encode())
             digest.update(write_tensors(part.arrays))

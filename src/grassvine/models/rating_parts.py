@@ -19,25 +19,25 @@ from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array, Indices, as_basis, as_matrix, as_numbers
 from grassvine.foundations.errors import BasisError, DataError
 from grassvine.foundations.options import real_number
-from grassvine.problems.biased_ratings import OffsetRatings
+from grassvine.problems.biased_ratings import BiasedRatings
 from grassvine.problems.completion import CompletionProblem
 
 
 @dataclass(frozen=True, slots=True)
-class OffsetPenalties:
+class BiasedSolver:
     """μ on factors and weights, μ_b on offsets and biases; both positive."""
 
-    mu: float
-    mu_b: float
+    regularization: float
+    bias_regularization: float
 
     def solve(self, shared: "ItemPart", ratings: Ratings) -> tuple[Array, Array]:
         """Return weights and biases of the users."""
-        problem = OffsetRatings(ratings, self.mu, self.mu_b)
-        return problem.solve(shared.factors, shared.offsets, shared.centre)
+        problem = BiasedRatings(ratings, self.regularization, self.bias_regularization)
+        return problem.solve(shared.factors, shared.item_biases, shared.centre)
 
 
 @dataclass(frozen=True, slots=True)
-class CompletionPenalties:
+class SubspaceSolver:
     """The paper's: λ in [0, 1) on entries that are not known, μ ≥ 0 on all."""
 
     unobserved: float = 0.0
@@ -50,7 +50,7 @@ class CompletionPenalties:
         return weights, np.zeros(ratings.n_users)
 
 
-Penalties: TypeAlias = OffsetPenalties | CompletionPenalties
+UserSolver: TypeAlias = BiasedSolver | SubspaceSolver
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,11 +63,11 @@ class ItemPart:
         The catalogue.
     factors : items×rank array
         A; an orthonormal basis in the paper's formulation.
-    offsets : array, one an item
+    item_biases : array, one an item
         c; zeros in the paper's formulation.
     centre : float
         μ₀.
-    penalties : OffsetPenalties or CompletionPenalties
+    regularization : OffsetPenalties or CompletionPenalties
         With which users are solved.
     lowest, highest : float
         The range of ratings, to which predictions are clipped.
@@ -77,23 +77,23 @@ class ItemPart:
 
     items: Ids
     factors: Array
-    offsets: Array
+    item_biases: Array
     centre: float
-    penalties: Penalties
+    regularization: UserSolver
     lowest: float
     highest: float
     counts: Indices
 
     def __post_init__(self) -> None:
         """Check that everything fits together."""
-        n_items, paper = len(self.items), isinstance(self.penalties, CompletionPenalties)
+        n_items, paper = len(self.items), isinstance(self.regularization, SubspaceSolver)
         if not n_items:
             raise BasisError("a model without items can say nothing; give at least one.")
         gate = as_basis if paper else as_matrix
         factors = gate(self.factors, n_items=n_items, name="factors")
-        offsets = _vector("offsets", self.offsets, n_items)
-        if paper and offsets.any():
-            raise BasisError("the paper's formulation has no offsets; give zeros.")
+        item_biases = _vector("item_biases", self.item_biases, n_items)
+        if paper and item_biases.any():
+            raise BasisError("the paper's formulation has no item biases; give zeros.")
         counts = np.asarray(self.counts)
         if counts.shape != (n_items,) or counts.dtype.kind != "i" or (counts < 0).any():
             raise BasisError(
@@ -106,9 +106,9 @@ class ItemPart:
                 f"the lowest rating, {self.lowest:g}, is above the highest, {self.highest:g}; "
                 "exchange them."
             )
-        _penalties_checked(self.penalties)
+        _penalties_checked(self.regularization)
         object.__setattr__(self, "factors", factors)
-        object.__setattr__(self, "offsets", offsets)
+        object.__setattr__(self, "item_biases", item_biases)
         object.__setattr__(self, "counts", counts.astype(np.int64))
 
     @property
@@ -118,7 +118,7 @@ class ItemPart:
 
     def solve(self, ratings: Ratings) -> tuple[Array, Array]:
         """Return weights (users×rank) and biases of users from their ratings of these items."""
-        return self.penalties.solve(self, ratings)
+        return self.regularization.solve(self, ratings)
 
     def users_from(self, users: Ids, ratings: Ratings) -> "UserPart":
         """Solve users and keep them with their ratings."""
@@ -163,10 +163,10 @@ def _vector(name: str, given: Array, count: int) -> Array:
     return numbers
 
 
-def _penalties_checked(penalties: Penalties) -> None:
+def _penalties_checked(regularization: UserSolver) -> None:
     """Let the problems refuse what they cannot use."""
     nothing = Ratings(1, np.zeros(2, np.int64), np.empty(0, np.int32), np.empty(0))
-    if isinstance(penalties, OffsetPenalties):
-        OffsetRatings(nothing, penalties.mu, penalties.mu_b)
+    if isinstance(regularization, BiasedSolver):
+        BiasedRatings(nothing, regularization.regularization, regularization.bias_regularization)
     else:
-        CompletionProblem(nothing, penalties.unobserved, penalties.tikhonov)
+        CompletionProblem(nothing, regularization.unobserved, regularization.tikhonov)

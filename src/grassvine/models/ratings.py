@@ -81,7 +81,7 @@ class RatingsModel:
         has_user, has_item = user != UNKNOWN, item != UNKNOWN
         known = has_user & has_item
         ratings = np.full(len(user), self.shared.centre)
-        ratings[has_item] += self.shared.offsets[item[has_item]]
+        ratings[has_item] += self.shared.item_biases[item[has_item]]
         if self.private is not None:
             ratings[has_user] += self.private.biases[user[has_user]]
             mine, its = user[known], item[known]
@@ -178,7 +178,7 @@ class RatingsModel:
         if exclude_seen:
             scores[private.seen.users_of_values()[private.seen.items == number]] = -np.inf
         places, values = _best_of_one(
-            scores + (self.shared.centre + self.shared.offsets[number]), k
+            scores + (self.shared.centre + self.shared.item_biases[number]), k
         )
         return pl.DataFrame(
             {
@@ -247,14 +247,14 @@ class RatingsModel:
 
     def _common(self) -> Array:
         """Return μ₀ + c_i, −∞ for items that nobody has rated."""
-        level = self.shared.centre + self.shared.offsets
+        level = self.shared.centre + self.shared.item_biases
         return np.where(self.shared.counts > 0, level, -np.inf)
 
     def _popular(self, k: int) -> tuple[Indices, Array]:
         """Return the k items with most ratings, and what an unknown user may give them."""
         counts = self.shared.counts
         order = np.argsort(-counts, kind="stable")[:k]
-        level = self.shared.centre + self.shared.offsets[order]
+        level = self.shared.centre + self.shared.item_biases[order]
         return np.where(counts[order] > 0, order, UNKNOWN), level
 
     def _clipped(self, ratings: Array) -> Array:

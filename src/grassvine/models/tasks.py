@@ -39,7 +39,7 @@ class FeaturePart:
         U, orthonormal.
     means, scales : array, one a feature
         With which features are standardised; scales are positive.
-    ridge : float
+    alpha : float
         The penalty on the weights of a task.
     intercepts : bool
         Whether a task has an intercept of its own.
@@ -51,7 +51,7 @@ class FeaturePart:
     basis: Array
     means: Array
     scales: Array
-    ridge: float = 0.0
+    alpha: float = 0.0
     intercepts: bool = True
     strengths: Array = field(default_factory=lambda: np.ones(0))
 
@@ -83,7 +83,7 @@ class FeaturePart:
         if not (self.strengths > 0.0).all():
             raise BasisError("a strength is not positive; leave its direction out of the basis.")
         object.__setattr__(
-            self, "ridge", real_number("ridge", self.ridge, least=0.0, error=BasisError)
+            self, "alpha", real_number("alpha", self.alpha, least=0.0, error=BasisError)
         )
 
     @property
@@ -101,7 +101,7 @@ class FeaturePart:
     def solve(self, tasks: Tasks) -> tuple[Array, Array]:
         """Return weights (tasks×rank) and intercepts of tasks; zero for one without samples."""
         seen = Tasks(tuple(self.standardised(x) for x in tasks.features), tasks.targets)
-        problem = MultitaskProblem(centred(seen) if self.intercepts else seen, self.ridge)
+        problem = MultitaskProblem(centred(seen) if self.intercepts else seen, self.alpha)
         # With w = s·v the penalty on v is a plain one.
         weights = problem.weights(self.basis * self.strengths) * self.strengths
         if not self.intercepts:

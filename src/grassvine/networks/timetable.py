@@ -20,7 +20,7 @@ Delivery = tuple[int, int]  # sender, receiver
 FORMAT = "grassvine timetable 1"
 _KINDS = {
     "n_agents": ("<i8", 1),
-    "offsets": ("<i8", 1),
+    "item_biases": ("<i8", 1),
     "senders": ("<i4", 1),
     "receivers": ("<i4", 1),
 }
@@ -34,20 +34,20 @@ class Timetable:
     """
 
     n_agents: int
-    offsets: NDArray[np.int64]
+    item_biases: NDArray[np.int64]
     senders: NDArray[np.int32]
     receivers: NDArray[np.int32]
 
     @property
     def n_slots(self) -> int:
         """The number of slots."""
-        return len(self.offsets) - 1
+        return len(self.item_biases) - 1
 
     def deliveries(self, slot: int) -> list[Delivery]:
         """All (sender, receiver) of a slot."""
         if not 0 <= slot < self.n_slots:
             raise IndexError(f"slot {slot} is not one of the {self.n_slots} slots, 0-based")
-        here = slice(self.offsets[slot], self.offsets[slot + 1])
+        here = slice(self.item_biases[slot], self.item_biases[slot + 1])
         return list(zip(self.senders[here].tolist(), self.receivers[here].tolist(), strict=True))
 
     def inboxes(self, slot: int) -> list[tuple[int, tuple[int, ...]]]:
@@ -62,23 +62,25 @@ class Timetable:
     def meetings_of(self, agent: int) -> Iterator[tuple[int, tuple[int, ...]]]:
         """The slots at which an agent hears from others, and from whom."""
         mine = np.flatnonzero(self.receivers == agent)
-        slots = np.searchsorted(self.offsets, mine, side="right") - 1
+        slots = np.searchsorted(self.item_biases, mine, side="right") - 1
         pairs = zip(slots.tolist(), self.senders[mine].tolist(), strict=True)
         for slot, group in groupby(pairs, key=lambda pair: pair[0]):
             yield slot, tuple(sender for _, sender in group)
 
     def rearranged(self, slots: NDArray[np.int64]) -> "Timetable":
         """The timetable whose slots are those of this one in the given order, some repeated."""
-        lengths = np.diff(self.offsets)[slots]
-        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        lengths = np.diff(self.item_biases)[slots]
+        item_biases = np.concatenate([[0], np.cumsum(lengths)])
         # The k-th delivery of a new slot is the k-th of the old one.
-        places = np.arange(offsets[-1]) + np.repeat(self.offsets[slots] - offsets[:-1], lengths)
-        return Timetable(self.n_agents, offsets, self.senders[places], self.receivers[places])
+        places = np.arange(item_biases[-1]) + np.repeat(
+            self.item_biases[slots] - item_biases[:-1], lengths
+        )
+        return Timetable(self.n_agents, item_biases, self.senders[places], self.receivers[places])
 
     def digest(self) -> str:
         """A name for exactly this table: the same bytes at every peer give the same name."""
         sha = hashlib.sha256(f"{FORMAT} {self.n_agents} {self.n_slots}".encode())
-        sha.update(self.offsets.astype("<i8").tobytes())
+        sha.update(self.item_biases.astype("<i8").tobytes())
         sha.update(self.senders.astype("<i4").tobytes())
         sha.update(self.receivers.astype("<i4").tobytes())
         return sha.hexdigest()
@@ -87,7 +89,7 @@ class Timetable:
         """Write the timetable and its digest as one safetensors file, whole or not at all."""
         arrays: dict[str, NDArray[np.generic]] = {
             "n_agents": np.array([self.n_agents], dtype=np.int64),
-            "offsets": self.offsets,
+            "item_biases": self.item_biases,
             "senders": self.senders,
             "receivers": self.receivers,
         }
@@ -126,16 +128,18 @@ class Timetable:
     def _checked(
         cls,
         n_agents: NDArray[np.int64],
-        offsets: NDArray[np.int64],
+        item_biases: NDArray[np.int64],
         senders: NDArray[np.int32],
         receivers: NDArray[np.int32],
     ) -> "Timetable | None":
         """Build a timetable anew from arrays that may hold anything; None where they make none."""
-        rising = len(offsets) > 0 and offsets[0] == 0 and bool((np.diff(offsets) >= 0).all())
-        if not rising or len(n_agents) != 1 or {len(senders), len(receivers)} != {offsets[-1]}:
+        rising = (
+            len(item_biases) > 0 and item_biases[0] == 0 and bool((np.diff(item_biases) >= 0).all())
+        )
+        if not rising or len(n_agents) != 1 or {len(senders), len(receivers)} != {item_biases[-1]}:
             return None
         pairs = list(zip(senders.tolist(), receivers.tolist(), strict=True))
-        slots = [pairs[one:other] for one, other in pairwise(offsets.tolist())]
+        slots = [pairs[one:other] for one, other in pairwise(item_biases.tolist())]
         try:
             return cls.from_deliveries(int(n_agents[0]), slots)
         except NetworkError:
@@ -153,8 +157,8 @@ class Timetable:
             )
         if any(one == other for slot in ordered for one, other in pairwise(slot)):
             raise NetworkError("a slot repeats a delivery; list each sender and receiver once.")
-        offsets = np.cumsum([0, *(len(slot) for slot in ordered)], dtype=np.int64)
-        return cls(n_agents, offsets, flat[:, 0].copy(), flat[:, 1].copy())
+        item_biases = np.cumsum([0, *(len(slot) for slot in ordered)], dtype=np.int64)
+        return cls(n_agents, item_biases, flat[:, 0].copy(), flat[:, 1].copy())
 
     @classmethod
     def from_meetings(cls, n_agents: int, slots: Iterable[Sequence[Edge]]) -> "Timetable":

@@ -35,7 +35,7 @@ class Request:
     scale : {"small", "paper"}
         The sizes: those that a laptop does in half a minute, or the printed ones.
     seed : int
-        From it all chance is drawn; repeat k uses seed + k.
+        Random seed; repeat k uses seed + k.
     repeats, n_agents : int, optional
         How often to repeat, and among how many agents to divide.
     engine : Engine

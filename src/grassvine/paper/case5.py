@@ -99,9 +99,9 @@ def _claims_of(dataset: str, results: Results) -> list[Claim]:
 
 
 def _claims_of_exact(dataset: str, results: Results) -> list[Claim]:
-    pooled, offsets = (results.where(method=v.name) for v in (EXACT, WITH_OFFSETS))
+    pooled, item_biases = (results.where(method=v.name) for v in (EXACT, WITH_OFFSETS))
     apart = np.max(np.abs(_beyond_batch(results, pooled)))
-    gains = -_beyond_batch(results, offsets)
+    gains = -_beyond_batch(results, item_biases)
     where = (
         f"over ranks {', '.join(map(str, pooled.each('rank')))} and "
         f"N = {', '.join(map(str, pooled.each('n_agents')))}"

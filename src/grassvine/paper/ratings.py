@@ -19,7 +19,7 @@ from grassvine.paper.variants import Variant, precon_stochastic_gossip
 from grassvine.problems import CompletionProblem
 from grassvine.protocol.agent import State
 from grassvine.runs import Run
-from grassvine.sums import Offsets
+from grassvine.sums import BiasedFactorization
 
 BATCH = "RTRMC (batch)"
 TEST_SHARE = 0.2
@@ -90,7 +90,7 @@ class RatingsExperiment:
 
         def solve() -> tuple[Array, int]:
             start = spectral_start(split.train, rank, seed=request.seed + repeat)
-            result = rtrmc(everything, start, gradient_tolerance=1e-6)
+            result = rtrmc(everything, start, tol=1e-6)
             return result.basis, len(result.iterations)
 
         return run_batch(
@@ -129,7 +129,7 @@ class RatingsExperiment:
         repeat: int,
         request: Request,
     ) -> Finished:
-        has_offsets = isinstance(variant.method(n_agents), Offsets)
+        has_offsets = isinstance(variant.method(n_agents), BiasedFactorization)
         everything = CompletionProblem(split.train, unobserved=self.unobserved)
 
         def score(result: Run) -> dict[str, float]:

@@ -31,8 +31,8 @@ class BenchmarkExperiment:
     ranks: Mapping[Scale, tuple[int, ...]]
     repeats: Mapping[Scale, int]
     variants: tuple[Variant, ...]
-    ridge: float
-    gamma: float
+    alpha: float
+    alt_min_alpha: float
     n_agents: int = 6
 
     def run(self, request: Request) -> Results:
@@ -51,7 +51,7 @@ class BenchmarkExperiment:
         n_agents = request.n_agents or self.n_agents
         yield self._alt_min(dataset, train, test, n_agents, repeat)
         problems = [
-            MultitaskProblem(part, ridge=self.ridge) for part in split_tasks(train, n_agents)
+            MultitaskProblem(part, alpha=self.alpha) for part in split_tasks(train, n_agents)
         ]
         tests = split_tasks(test, n_agents)
         for rank in self.ranks[request.scale]:
@@ -79,14 +79,14 @@ class BenchmarkExperiment:
         for variant in self.variants:
             yield variant
             if request.tune and isinstance(variant.method(n_agents), Gossip):
-                folds = task_folds(train, self.ridge, n_agents, request)
+                folds = task_folds(train, self.alpha, n_agents, request)
                 yield with_best_step(variant, folds, rank, request)
 
     def _alt_min(
         self, dataset: str, train: Tasks, test: Tasks, n_agents: int, repeat: int
     ) -> Finished:
         began = time.process_time()
-        result = alt_min(train, self.gamma)
+        result = alt_min(train, self.alt_min_alpha)
         seconds = time.process_time() - began
         errors = nmse_of_weights(result.weights, train, test)
         residuals = [

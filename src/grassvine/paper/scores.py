@@ -9,7 +9,7 @@ from grassvine.data import Ratings, Tasks
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.problems import CompletionProblem, MultitaskProblem
-from grassvine.problems.biased_ratings import OffsetRatings
+from grassvine.problems.biased_ratings import BiasedRatings
 from grassvine.protocol.agent import State
 
 
@@ -36,12 +36,16 @@ def squared_errors_with_offsets(
 
     A user without training entries is predicted by the centre and the offsets of the items.
     """
-    names = "factors", "offsets", "centre", "penalties"
-    factors, offsets, (centre,), (mu, mu_b) = (model[name].astype(np.float64) for name in names)
+    names = "factors", "item_biases", "centre", "regularization"
+    factors, item_biases, (centre,), (regularization, bias_regularization) = (
+        model[name].astype(np.float64) for name in names
+    )
     with one_blas_thread():
-        weights, biases = OffsetRatings(train, mu, mu_b).solve(factors, offsets, centre)
+        weights, biases = BiasedRatings(train, regularization, bias_regularization).solve(
+            factors, item_biases, centre
+        )
     predictions = _products(factors, weights, test)
-    predictions += centre + offsets[test.items] + biases[test.users_of_values()]
+    predictions += centre + item_biases[test.items] + biases[test.users_of_values()]
     return _squares(predictions, test, bounds)
 
 

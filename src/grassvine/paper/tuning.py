@@ -85,7 +85,7 @@ def _linearised_start(variant: Variant, fold: Fold, rank: int, request: Request)
     plan = _plan(variant, fold, rank, request)
     method = plan.method
     assert isinstance(method, Gossip)
-    begun = replace(method, step=StepSize(None), n_slots=4 * plan.network.n_agents)
+    begun = replace(method, step=StepSize(None), max_iter=4 * plan.network.n_agents)
     result = run(replace(plan, method=begun), fold.problems, engine=request.engine)
     steps = result.history["step"]
     return float(np.median(steps[steps > 0.0]))
@@ -110,14 +110,14 @@ def rating_fold(train: Ratings, test: Ratings, n_agents: int) -> Fold:
     return Fold(problems, lambda result: mean_squared_error(problems, result.bases, tests))
 
 
-def task_folds(tasks: Tasks, ridge: float, n_agents: int, request: Request) -> list[Fold]:
+def task_folds(tasks: Tasks, alpha: float, n_agents: int, request: Request) -> list[Fold]:
     """Folds of the samples of every task, each agent predicting its own tasks."""
     pairs = fold_samples(tasks, N_FOLDS, seed=request.seed)
-    return [_task_fold(train, test, ridge, n_agents) for train, test in pairs]
+    return [_task_fold(train, test, alpha, n_agents) for train, test in pairs]
 
 
-def _task_fold(train: Tasks, test: Tasks, ridge: float, n_agents: int) -> Fold:
-    problems = [MultitaskProblem(part, ridge=ridge) for part in split_tasks(train, n_agents)]
+def _task_fold(train: Tasks, test: Tasks, alpha: float, n_agents: int) -> Fold:
+    problems = [MultitaskProblem(part, alpha=alpha) for part in split_tasks(train, n_agents)]
     tests = split_tasks(test, n_agents)
 
     def error(result: Run) -> float:

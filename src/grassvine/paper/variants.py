@@ -18,7 +18,7 @@ from grassvine.gossip import (
     stochastic,
 )
 from grassvine.protocol import Method
-from grassvine.sums import Exact, Offsets
+from grassvine.sums import BiasedFactorization, Exact
 
 UPDATES = 200  # of an agent at an end of the path
 
@@ -77,7 +77,7 @@ def exact() -> Variant:
 
 def exact_with_offsets() -> Variant:
     """The exact method for ratings with biases; its penalties are chosen by the agents."""
-    return Variant("exact, with offsets (tree sums)", lambda n: Offsets())
+    return Variant("exact, with offsets (tree sums)", lambda n: BiasedFactorization())
 
 
 def described(method: Method) -> str | None:

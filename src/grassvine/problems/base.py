@@ -79,7 +79,7 @@ class ModelsHessian(TwiceDifferentiable, Protocol):
     """
 
     @property
-    def ridge(self) -> float:
+    def alpha(self) -> float:
         """λ: the weight of regularisation; 0 without."""
         ...
 
@@ -128,7 +128,7 @@ class CompletesRatings(ModelsHessian, Protocol):
 
 def plain_ratings(problem: LocalProblem) -> Ratings | None:
     """Return the ratings of a completion problem without regularisation, None of all others."""
-    if isinstance(problem, CompletesRatings) and not problem.ridge:
+    if isinstance(problem, CompletesRatings) and not problem.alpha:
         return problem.ratings
     return None
 

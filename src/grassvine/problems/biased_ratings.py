@@ -30,7 +30,7 @@ from grassvine.problems.blocks import Block, add_blocks, user_blocks
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OffsetEvaluation:
+class BiasedRatingsEvaluation:
     """All that one solution for the users reveals.
 
     Attributes
@@ -39,7 +39,7 @@ class OffsetEvaluation:
         f(A, c): data and penalties of the users, without those of the items.
     factor_gradient : items×rank array
         Its gradient by A.
-    offset_gradient : array, one an item
+    bias_gradient : array, one an item
         Its gradient by c.
     gram : rank×rank array
         WᵀW.
@@ -49,35 +49,35 @@ class OffsetEvaluation:
 
     cost: float
     factor_gradient: Array
-    offset_gradient: Array
+    bias_gradient: Array
     gram: Array
     squared_error: float
 
 
 @dataclass(frozen=True)
-class OffsetRatings:
+class BiasedRatings:
     """The ratings of one agent's users.
 
     Parameters
     ----------
     ratings : Ratings
         The known entries.
-    mu : float
+    regularization : float
         μ > 0: how strongly factors and weights are pulled to 0.
-    mu_b : float
+    bias_regularization : float
         μ_b > 0: how strongly offsets and biases are pulled to 0.
     threads : int
         How many blocks of users are worked on at once. The bits of a result do not depend on it.
     """
 
     ratings: Ratings
-    mu: float
-    mu_b: float
+    regularization: float
+    bias_regularization: float
     threads: int = 1
 
     def __post_init__(self) -> None:
         """Check the options."""
-        for name in ("mu", "mu_b"):
+        for name in ("regularization", "bias_regularization"):
             if real_number(name, getattr(self, name), least=0.0, error=DataError) == 0.0:
                 raise DataError(
                     f"{name} is 0, and a user with few ratings would have no one solution; "
@@ -95,30 +95,32 @@ class OffsetRatings:
         """The number of ratings."""
         return self.ratings.n_values
 
-    def evaluate(self, factors: Array, offsets: Array, centre: float) -> OffsetEvaluation:
+    def evaluate(
+        self, factors: Array, item_biases: Array, centre: float
+    ) -> BiasedRatingsEvaluation:
         """Return cost, gradients and Gram matrix in one pass over the ratings."""
-        rows, common = self._arguments(factors, offsets, centre)
+        rows, common = self._arguments(factors, item_biases, centre)
         rank = rows.shape[1] - 1
         gradient, gram, totals = self._sum_over_users(
             _kernels().evaluate_users, rows, common, (), (rows.shape, (rank, rank), (2,))
         )
-        return OffsetEvaluation(
+        return BiasedRatingsEvaluation(
             cost=float(totals[0]),
             factor_gradient=np.ascontiguousarray(gradient[:, :rank]),
-            offset_gradient=np.ascontiguousarray(gradient[:, rank]),
+            bias_gradient=np.ascontiguousarray(gradient[:, rank]),
             gram=gram,
             squared_error=float(totals[1]),
         )
 
-    def solve(self, factors: Array, offsets: Array, centre: float) -> tuple[Array, Array]:
+    def solve(self, factors: Array, item_biases: Array, centre: float) -> tuple[Array, Array]:
         """Return weights (users×rank) and biases of the users; zero for one without ratings."""
-        rows, common = self._arguments(factors, offsets, centre)
+        rows, common = self._arguments(factors, item_biases, centre)
         solutions = np.zeros((self.ratings.n_users, rows.shape[1]))
         self._sum_over_users(_kernels().solve_users, rows, common, (solutions,), ())
         return np.ascontiguousarray(solutions[:, :-1]), np.ascontiguousarray(solutions[:, -1])
 
     def predict(
-        self, factors: Array, offsets: Array, centre: float, users: ArrayLike, items: ArrayLike
+        self, factors: Array, item_biases: Array, centre: float, users: ArrayLike, items: ArrayLike
     ) -> Array:
         """Return μ₀ + c_i + a_j + A_i·w_j for pairs of a user j of this agent and an item i."""
         user = _within("user", users, self.ratings.n_users)
@@ -127,21 +129,21 @@ class OffsetRatings:
             raise DataError(
                 f"there are {user.size} users and {item.size} items; give one of each per pair."
             )
-        weights, biases = self.solve(factors, offsets, centre)
+        weights, biases = self.solve(factors, item_biases, centre)
         products = np.einsum("kr,kr->k", factors[item], weights[user])
-        return centre + offsets[item] + biases[user] + products
+        return centre + item_biases[item] + biases[user] + products
 
-    def _arguments(self, factors: Array, offsets: Array, centre: float) -> tuple[Array, Array]:
+    def _arguments(self, factors: Array, item_biases: Array, centre: float) -> tuple[Array, Array]:
         """Return the rows (A_i, 1) and what is common to all users, μ₀ + c_i."""
         factors = as_matrix(factors, n_items=self.n_items, name="factors")
-        offsets = as_numbers(offsets, name="offsets", error=BasisError)
-        if offsets.shape != (self.n_items,) or not np.isfinite(offsets).all():
+        item_biases = as_numbers(item_biases, name="item_biases", error=BasisError)
+        if item_biases.shape != (self.n_items,) or not np.isfinite(item_biases).all():
             raise BasisError(
-                f"offsets have shape {offsets.shape} or are not all finite; "
+                f"item_biases have shape {item_biases.shape} or are not all finite; "
                 f"give {self.n_items} finite numbers, one an item."
             )
         real_number("centre", centre, error=BasisError)
-        return np.hstack([factors, np.ones((self.n_items, 1))]), centre + offsets
+        return np.hstack([factors, np.ones((self.n_items, 1))]), centre + item_biases
 
     @cached_property
     def _blocks(self) -> list[Block]:
@@ -157,10 +159,10 @@ class OffsetRatings:
     ) -> list[Array]:
         """Run a kernel over all blocks and add up the sums that it makes."""
         table = (self.ratings.starts, self.ratings.items, self.ratings.values)
-        ridge = np.diag([self.mu] * (rows.shape[1] - 1) + [self.mu_b])
+        alpha = np.diag([self.regularization] * (rows.shape[1] - 1) + [self.bias_regularization])
 
         def run(users: Block, sums: list[Array]) -> None:
-            kernel(*users, *table, rows, common, ridge, *arguments, *sums)
+            kernel(*users, *table, rows, common, alpha, *arguments, *sums)
 
         return add_blocks(run, self._blocks, shapes, self.threads)
 

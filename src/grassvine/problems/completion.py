@@ -75,8 +75,8 @@ class CompletionProblem:
         gradient, energies, gram, totals = self._sum_over_users(
             _kernels().evaluate_users, basis, (), (basis.shape, (self.n_items,), (rank, rank), (3,))
         )
-        if self.ridge:
-            gradient += self.ridge * (basis @ gram)
+        if self.alpha:
+            gradient += self.alpha * (basis @ gram)
         return Evaluation(
             cost=float(totals[0]),
             gradient=gradient,
@@ -102,11 +102,11 @@ class CompletionProblem:
         product, gram, gram_change = self._sum_over_users(
             _kernels().hessian_users,
             basis,
-            (direction, self.ridge * (cross + cross.T)),
+            (direction, self.alpha * (cross + cross.T)),
             (basis.shape, (rank, rank), (rank, rank)),
         )
-        if self.ridge:
-            product += self.ridge * (direction @ gram + basis @ gram_change)
+        if self.alpha:
+            product += self.alpha * (direction @ gram + basis @ gram_change)
         return product
 
     def residuals(self, basis: Array, entries: Ratings | None = None) -> Array:
@@ -123,7 +123,7 @@ class CompletionProblem:
         return rest
 
     @property
-    def ridge(self) -> float:
+    def alpha(self) -> float:
         """λ + μ, the weight on all entries."""
         return self.unobserved + self.tikhonov
 
@@ -160,7 +160,7 @@ class CompletionProblem:
         rated = energies > 0.0
         shares = np.where(rated, energies / (total or 1.0), 1.0 / self.ratings.n_users)
         spread = (1.0 + np.sqrt(rank / self._item_counts)) ** 2
-        return (1.0 - self.unobserved) * shares * spread + self.ridge
+        return (1.0 - self.unobserved) * shares * spread + self.alpha
 
     @cached_property
     def _item_counts(self) -> Array:
@@ -180,10 +180,10 @@ class CompletionProblem:
     ) -> list[Array]:
         """Run a kernel over all blocks and add up the sums that it makes."""
         table = (self.ratings.starts, self.ratings.items, self.ratings.values)
-        ridge = self.ridge * (basis.T @ basis)
+        alpha = self.alpha * (basis.T @ basis)
 
         def run(users: Block, sums: list[Array]) -> None:
-            kernel(*users, *table, basis, self.unobserved, ridge, *arguments, *sums)
+            kernel(*users, *table, basis, self.unobserved, alpha, *arguments, *sums)
 
         return add_blocks(run, self._blocks, shapes, self.threads)
 

@@ -50,14 +50,14 @@ class _Stacked:
 
 @dataclass(frozen=True)
 class MultitaskProblem:
-    """The tasks of one agent, with ridge λ (``ridge``) on the weights."""
+    """The tasks of one agent, with ridge λ (``alpha``) on the weights."""
 
     tasks: Tasks
-    ridge: float = 0.0
+    alpha: float = 0.0
 
     def __post_init__(self) -> None:
         """Check the options."""
-        real_number("ridge", self.ridge, least=0.0, error=DataError)
+        real_number("alpha", self.alpha, least=0.0, error=DataError)
         if self.tasks.n_values == 0:
             raise DataError("none of the tasks has a sample; give at least one.")
 
@@ -80,7 +80,7 @@ class MultitaskProblem:
         residuals = np.sum(reduced * each, axis=1) - stacked.targets
         squared_error = float(residuals @ residuals)
         return Evaluation(
-            cost=0.5 * squared_error + 0.5 * self.ridge * float(np.sum(fitted * fitted)),
+            cost=0.5 * squared_error + 0.5 * self.alpha * float(np.sum(fitted * fitted)),
             gradient=stacked.features.T @ (residuals[:, None] * each),
             gram=fitted.T @ fitted,
             curvature=fitted.T @ (stacked.scales[:, None] * fitted),
@@ -129,7 +129,7 @@ class MultitaskProblem:
         """Solve (Z_tᵀZ_t + λI) w_t = right_t for every task."""
         grams = self._stacked.sum_rows(reduced[:, :, None] * reduced[:, None, :])
         traces = np.trace(grams, axis1=1, axis2=2)
-        diagonal = self.ridge + np.where(traces > 0.0, JITTER * traces, 1.0)
+        diagonal = self.alpha + np.where(traces > 0.0, JITTER * traces, 1.0)
         grams += diagonal[:, None, None] * np.eye(reduced.shape[1])
         return np.linalg.solve(grams, right[:, :, None])[:, :, 0].astype(np.float64, copy=False)
 

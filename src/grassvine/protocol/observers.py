@@ -7,10 +7,10 @@ from grassvine.protocol.report import Observer, StepReport
 
 
 class EarlyStop:
-    """Stop when every agent has been content for a while.
+    """Stop when every agent has converged.
 
-    An agent is content after ``patience`` updates in a row in which its cost changed by at most
-    ``cost_change`` of itself and the neighbour it met was at most ``distance`` away.
+    An agent has converged after ``n_iter_no_change`` updates in a row in which its cost changed by
+    at most the fraction ``cost_change`` and the neighbour it met was at most ``distance`` away.
     """
 
     def __init__(
@@ -19,11 +19,11 @@ class EarlyStop:
         *,
         cost_change: float = 1e-6,
         distance: float = math.inf,
-        patience: int = 5,
+        n_iter_no_change: int = 5,
     ):
         self._cost_change = real_number("cost_change", cost_change, least=0.0)
         self._distance = distance
-        self._patience = whole_number("patience", patience, least=1)
+        self._n_iter_no_change = whole_number("n_iter_no_change", n_iter_no_change, least=1)
         self._last_cost = [math.inf] * whole_number("n_agents", n_agents, least=1)
         self._content = [0] * n_agents
 
@@ -34,11 +34,11 @@ class EarlyStop:
         near = not report.distance > self._distance
         self._content[report.agent] = self._content[report.agent] + 1 if settled and near else 0
         self._last_cost[report.agent] = report.cost
-        if min(self._content) < self._patience:
+        if min(self._content) < self._n_iter_no_change:
             return None
         return (
             f"no agent's cost changed by more than {self._cost_change:g} of itself "
-            f"in its last {self._patience} updates"
+            f"in its last {self._n_iter_no_change} updates"
         )
 
 

@@ -33,7 +33,7 @@ class Plan:
     geometry : Geometry
         Where they move.
     seed : int
-        From it all chance is drawn before slot 0, in streams of different names.
+        Random seed. All random numbers are drawn before slot 0, in streams of different names.
     first : array, optional
         Where all agents start, such as an earlier result; at random unless given. A plan with it
         cannot be written down.

@@ -23,7 +23,7 @@ from grassvine.networks import (
     PoissonClocks,
     Recorded,
 )
-from grassvine.sums.biased import Offsets
+from grassvine.sums.biased import BiasedFactorization
 from grassvine.sums.exact import Exact
 from grassvine.sums.validated import Validated
 
@@ -35,7 +35,7 @@ METHODS: dict[str, type] = {
     "gossip": Gossip,
     "exact": Exact,
     "validated": Validated,
-    "offsets": Offsets,
+    "item_biases": BiasedFactorization,
     "tracked": Tracked,
     "rextra": REXTRA,
     "deepca": DeEPCA,

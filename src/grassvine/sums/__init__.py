@@ -1,8 +1,8 @@
 """Exact methods: programs over sums of all agents, which equal the pooled computation."""
 
 from grassvine.sums.agent import SumAgent
-from grassvine.sums.biased import Offsets
+from grassvine.sums.biased import BiasedFactorization
 from grassvine.sums.exact import Exact
 from grassvine.sums.validated import Validated
 
-__all__ = ["Exact", "Offsets", "SumAgent", "Validated"]
+__all__ = ["BiasedFactorization", "Exact", "SumAgent", "Validated"]

@@ -13,30 +13,31 @@ from grassvine.networks.graph import Network
 from grassvine.networks.timetable import Timetable
 from grassvine.networks.tree import Tree
 from grassvine.problems.base import CompletesRatings, LocalProblem
-from grassvine.problems.biased_ratings import OffsetRatings
+from grassvine.problems.biased_ratings import BiasedRatings
 from grassvine.protocol.agent import State
 from grassvine.protocol.method import Setup
 from grassvine.protocol.report import StepReport
 from grassvine.sums.agent import SumAgent
-from grassvine.sums.biased_fit import BiasedIterate, StoppingCriteria, fit_offsets
-from grassvine.sums.biased_selection import BIAS_PENALTIES, choose_offsets, most_sums
+from grassvine.sums.biased_fit import BiasedIterate, StoppingCriteria, fit_biased
+from grassvine.sums.biased_selection import BIAS_REGULARIZATIONS, choose_biased, most_sums
 from grassvine.sums.program import Program
 
 
 @dataclass(frozen=True, slots=True)
-class Offsets:
-    """Ratings with item offsets and user biases, fitted exactly by sums along a tree.
+class BiasedFactorization:
+    """Ratings with item and user biases, fitted exactly by sums along a tree.
 
     Parameters
     ----------
-    mu : float or "auto"
-        μ > 0, the penalty on factors and weights; ``"auto"`` chooses both on held-out entries.
-    mu_b : float
-        μ_b > 0, the penalty on offsets and biases; ``"auto"`` has its own candidates.
-    max_passes : int
-        How often each agent may go through its data in one fit.
-    tolerance : float
-        By which share of it five iterations must lower the cost for a fit to go on.
+    regularization : float or "auto"
+        Regularisation strength μ > 0 of factors and weights; ``"auto"`` chooses it and the other on
+        held-out entries.
+    bias_regularization : float
+        Regularisation strength μ_b > 0 of the biases; ``"auto"`` has its own candidates.
+    max_iter : int
+        Maximum number of iterations of one fit; each is one pass of every agent over its data.
+    tol : float
+        Stop when five iterations lower the cost by less than this fraction.
     share : float
         Which share of its entries each agent holds out under ``"auto"``.
     ranks : tuple of int
@@ -45,17 +46,24 @@ class Offsets:
 
     works_alone: ClassVar[bool] = True
 
-    mu: float | Literal["auto"] = "auto"
-    mu_b: float = BIAS_PENALTIES[0]
-    max_passes: int = 100
-    tolerance: float = 5e-5
+    regularization: float | Literal["auto"] = "auto"
+    bias_regularization: float = BIAS_REGULARIZATIONS[0]
+    max_iter: int = 100
+    tol: float = 5e-5
     share: float = 0.1
     ranks: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         """Check the options."""
-        penalties = {"mu_b": self.mu_b} if self.mu == "auto" else {"mu": self.mu, "mu_b": self.mu_b}
-        for name, value in penalties.items():
+        regularization = (
+            {"bias_regularization": self.bias_regularization}
+            if self.regularization == "auto"
+            else {
+                "regularization": self.regularization,
+                "bias_regularization": self.bias_regularization,
+            }
+        )
+        for name, value in regularization.items():
             if real_number(name, value, least=0.0) == 0.0:
                 raise PlanError(f"{name} is 0; choose a positive number.")
         if real_number("share", self.share, least=0.0, below=1.0) == 0.0:
@@ -68,26 +76,30 @@ class Offsets:
     def timetable(self, network: Network, rng: Generator) -> Timetable:
         """Leave time for as many sums as there may be."""
         criteria, n_ranks = self._effort(), len(self.ranks) or 1
-        n_sums = most_sums(criteria, n_ranks) if self.mu == "auto" else 1 + criteria.max_passes
+        n_sums = (
+            most_sums(criteria, n_ranks) if self.regularization == "auto" else 1 + criteria.max_iter
+        )
         return network.tree.rounds(n_sums)
 
-    def agent(self, plan: Setup, number: int, problem: LocalProblem) -> "OffsetAgent":
+    def agent(self, plan: Setup, number: int, problem: LocalProblem) -> "BiasedAgent":
         """Make the agent that holds a problem."""
-        if not isinstance(problem, CompletesRatings) or problem.ridge:
+        if not isinstance(problem, CompletesRatings) or problem.alpha:
             raise PlanError(
-                f"agent {number} holds no plain completion problem, and this method has penalties "
-                "of its own; give CompletionProblem(ratings) without regularisation."
+                f"agent {number} holds no plain completion problem, and this method has a "
+                "regularization of its own; give CompletionProblem(ratings) without regularisation."
             )
         for rank in self.ranks:
             rank_within(rank, plan.rank)
-        return OffsetAgent(number, problem, self._program(plan, problem), plan.network.tree)
+        return BiasedAgent(number, problem, self._program(plan, problem), plan.network.tree)
 
     def _program(self, plan: Setup, problem: CompletesRatings) -> Program:
         start, criteria = plan.start(0), self._effort()
-        if self.mu != "auto":
-            own = OffsetRatings(problem.ratings, self.mu, self.mu_b, problem.threads)
-            return fit_offsets(own, start, criteria)
-        return choose_offsets(
+        if self.regularization != "auto":
+            own = BiasedRatings(
+                problem.ratings, self.regularization, self.bias_regularization, problem.threads
+            )
+            return fit_biased(own, start, criteria)
+        return choose_biased(
             problem.ratings,
             start,
             ranks=self.ranks,
@@ -98,10 +110,10 @@ class Offsets:
         )
 
     def _effort(self) -> StoppingCriteria:
-        return StoppingCriteria(self.max_passes, self.tolerance)
+        return StoppingCriteria(self.max_iter, self.tol)
 
 
-class OffsetAgent(SumAgent):
+class BiasedAgent(SumAgent):
     """An agent that fits offsets: its state tells factors, offsets, centre and penalties."""
 
     def __init__(self, number: int, problem: CompletesRatings, program: Program, tree: Tree):
@@ -113,8 +125,10 @@ class OffsetAgent(SumAgent):
         model = self._iterate
         if not isinstance(model, BiasedIterate):  # stopped before the first sum
             return super().conclude(slot)
-        problem = OffsetRatings(self._ratings, model.mu, model.mu_b, self._threads)
-        evaluation = problem.evaluate(model.factors, model.offsets, model.centre)
+        problem = BiasedRatings(
+            self._ratings, model.regularization, model.bias_regularization, self._threads
+        )
+        evaluation = problem.evaluate(model.factors, model.item_biases, model.centre)
         count = problem.n_values
         return StepReport(
             agent=self.id,
@@ -133,7 +147,7 @@ class OffsetAgent(SumAgent):
         return {
             **super().state(),
             "factors": model.factors,
-            "offsets": model.offsets,
+            "item_biases": model.item_biases,
             "centre": np.array([model.centre]),
-            "penalties": np.array([model.mu, model.mu_b]),
+            "regularization": np.array([model.regularization, model.bias_regularization]),
         }

@@ -27,7 +27,7 @@ import numpy as np
 from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array, as_matrix
 from grassvine.foundations.options import real_number, whole_number
-from grassvine.problems.biased_ratings import OffsetRatings
+from grassvine.problems.biased_ratings import BiasedRatings
 from grassvine.sums.program import Iterate, Program, ProgramOutcome, Subprogram, all_reduce
 
 # The cost has settled when this many iterations together lower it by less than the tolerance.
@@ -40,10 +40,10 @@ class BiasedIterate(Iterate):
     """Where the fit stands: factors, offsets and centre, and with which penalties."""
 
     factors: Array
-    offsets: Array
+    item_biases: Array
     centre: float
-    mu: float
-    mu_b: float
+    regularization: float
+    bias_regularization: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +52,19 @@ class StoppingCriteria:
 
     Parameters
     ----------
-    max_passes : int
-        How often each agent may go through its data.
-    tolerance : float
-        By which share of it five iterations must lower the cost for a fit to go on.
+    max_iter : int
+        Maximum number of iterations; each is one pass of every agent over its data.
+    tol : float
+        Stop when five iterations lower the cost by less than this fraction.
     """
 
-    max_passes: int = 100
-    tolerance: float = 5e-5
+    max_iter: int = 100
+    tol: float = 5e-5
 
     def __post_init__(self) -> None:
         """Check the options."""
-        whole_number("max_passes", self.max_passes, least=1)
-        real_number("tolerance", self.tolerance, least=0.0)
+        whole_number("max_iter", self.max_iter, least=1)
+        real_number("tol", self.tol, least=0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,8 +99,8 @@ class BiasedEvaluation:
 Descent: TypeAlias = Subprogram[tuple[BiasedEvaluation, str]]
 
 
-def fit_offsets(
-    problem: OffsetRatings, start: Array, criteria: StoppingCriteria | None = None
+def fit_biased(
+    problem: BiasedRatings, start: Array, criteria: StoppingCriteria | None = None
 ) -> Program:
     """Fit factors and offsets to the ratings of all agents, from an orthonormal start."""
     start = as_matrix(start, n_items=problem.n_items, name="start")
@@ -138,13 +138,13 @@ def scaled_start(start: Array, statistics: RatingStatistics) -> Array:
 
 
 def minimise(
-    problem: OffsetRatings, statistics: RatingStatistics, point: Array, criteria: StoppingCriteria
+    problem: BiasedRatings, statistics: RatingStatistics, point: Array, criteria: StoppingCriteria
 ) -> Descent:
     """Go down from a point; return the lowest that was seen and why it is the last."""
     here = yield from _evaluate(problem, statistics, point, None)
     direction, step = -here.scaled, 1.0
     costs = [here.cost]
-    for _ in range(criteria.max_passes - 1):
+    for _ in range(criteria.max_iter - 1):
         directional_derivative = float(np.vdot(here.gradient, direction))
         if not -directional_derivative * step > np.finfo(float).eps * here.cost:
             return here, "no step lowers the cost any more"
@@ -170,46 +170,56 @@ def minimise(
         direction = onward if np.vdot(onward, there.gradient) < 0.0 else -there.scaled
         here = there
         costs.append(here.cost)
-        if (
-            len(costs) > PATIENCE
-            and costs[-1 - PATIENCE] - costs[-1] <= criteria.tolerance * costs[-1]
-        ):
-            return here, f"the cost settled (μ = {problem.mu:.4g}, μ_b = {problem.mu_b:.4g})"
-    return here, f"{criteria.max_passes} passes are over"
+        if len(costs) > PATIENCE and costs[-1 - PATIENCE] - costs[-1] <= criteria.tol * costs[-1]:
+            return (
+                here,
+                f"the cost settled (regularization = {problem.regularization:.4g}, "
+                f"bias_regularization = {problem.bias_regularization:.4g})",
+            )
+    return here, f"max_iter = {criteria.max_iter} passes were made"
 
 
 def _evaluate(
-    problem: OffsetRatings,
+    problem: BiasedRatings,
     statistics: RatingStatistics,
     point: Array,
     before: BiasedEvaluation | None,
 ) -> Subprogram[BiasedEvaluation]:
     """Evaluate the cost of all at a point."""
-    mu, mu_b = problem.mu, problem.mu_b
-    factors, offsets = np.ascontiguousarray(point[:, :-1]), np.ascontiguousarray(point[:, -1])
+    regularization, bias_regularization = problem.regularization, problem.bias_regularization
+    factors, item_biases = np.ascontiguousarray(point[:, :-1]), np.ascontiguousarray(point[:, -1])
     here = BiasedIterate(
         np.linalg.qr(factors)[0],
         factors=factors,
-        offsets=offsets,
+        item_biases=item_biases,
         centre=statistics.centre,
-        mu=mu,
-        mu_b=mu_b,
+        regularization=regularization,
+        bias_regularization=bias_regularization,
     )
 
     def own() -> tuple[float, Array, Array, Array]:
-        found = problem.evaluate(factors, offsets, statistics.centre)
-        return found.cost, found.factor_gradient, found.offset_gradient, found.gram
+        found = problem.evaluate(factors, item_biases, statistics.centre)
+        return found.cost, found.factor_gradient, found.bias_gradient, found.gram
 
     seen = before.iterate if before else here
-    cost, by_factors, by_offsets, gram = yield from all_reduce(seen, own)
-    total = float(cost + 0.5 * mu * np.vdot(factors, factors) + 0.5 * mu_b * offsets @ offsets)
-    by_factors = by_factors + mu * factors
-    by_offsets = by_offsets + mu_b * offsets
+    cost, by_factors, by_biases, gram = yield from all_reduce(seen, own)
+    total = float(
+        cost
+        + 0.5 * regularization * np.vdot(factors, factors)
+        + 0.5 * bias_regularization * item_biases @ item_biases
+    )
+    by_factors = by_factors + regularization * factors
+    by_biases = by_biases + bias_regularization * item_biases
     energies, axes = np.linalg.eigh(gram)
-    divisors = np.outer(statistics.counts / statistics.n_users, np.maximum(energies, 0.0)) + mu
-    gradient = np.column_stack([by_factors, by_offsets])
+    divisors = (
+        np.outer(statistics.counts / statistics.n_users, np.maximum(energies, 0.0)) + regularization
+    )
+    gradient = np.column_stack([by_factors, by_biases])
     scaled = np.column_stack(
-        [(by_factors @ axes / divisors) @ axes.T, by_offsets / (statistics.counts + mu_b)]
+        [
+            (by_factors @ axes / divisors) @ axes.T,
+            by_biases / (statistics.counts + bias_regularization),
+        ]
     )
     norm = float(np.linalg.norm(gradient))
     return BiasedEvaluation(

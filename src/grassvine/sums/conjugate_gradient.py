@@ -101,19 +101,20 @@ Descent: TypeAlias = Subprogram[DescentResult]
 class StoppingRule:
     """When to stop: at a gradient, after iterations, or when the descent is stuck.
 
-    It is stuck when the cost fell by less than 1 % ``patience`` times running, and the gradient
-    is still longer than ``steady`` of what it was before them. A patience of 0 has no end.
+    It is stuck when the cost fell by less than 1 % in each of ``n_iter_no_change`` iterations in a
+    row, and the gradient is still longer than the fraction ``steady`` of what it was before them.
+    With ``n_iter_no_change=0`` it is never stuck.
     """
 
-    tolerance: float
-    max_iterations: int
-    patience: int = 0
+    tol: float
+    max_iter: int
+    n_iter_no_change: int = 0
     steady: float = 0.0
     slow: float = 0.01
 
     def stuck(self, lengths: Sequence[float]) -> bool:
-        """Tell whether the gradient is about as long as it was before the patience began."""
-        return lengths[-1] > self.steady * lengths[-1 - self.patience]
+        """Tell whether the gradient is about as long as it was before those iterations."""
+        return lengths[-1] > self.steady * lengths[-1 - self.n_iter_no_change]
 
 
 def evaluate(
@@ -148,7 +149,7 @@ def conjugate_gradient(
     towards = last_gradient = None
     last_product = 1.0
     slow = 0
-    for iteration in range(stopping.max_iterations):
+    for iteration in range(stopping.max_iter):
         gradient = point.gradient
         if float(np.linalg.norm(gradient)) <= NO_SLOPE * float(
             np.linalg.norm(point.euclidean_gradient)
@@ -159,10 +160,14 @@ def conjugate_gradient(
         scaled = _GRASSMANN.project(point.basis, preconditioner.apply_inverse(point, gradient))
         product = float(np.sum(scaled * gradient))
         lengths.append(math.sqrt(max(product, 0.0)))
-        if lengths[-1] <= stopping.tolerance * lengths[0]:
-            reason = f"the gradient fell to {stopping.tolerance:g} of its first length"
+        if lengths[-1] <= stopping.tol * lengths[0]:
+            reason = f"the gradient fell to {stopping.tol:g} of its first length"
             return DescentResult(point, iteration, reason, converged=True)
-        if stopping.patience and slow >= stopping.patience and stopping.stuck(lengths):
+        if (
+            stopping.n_iter_no_change
+            and slow >= stopping.n_iter_no_change
+            and stopping.stuck(lengths)
+        ):
             reason = f"the cost fell by less than {stopping.slow:.0%} {slow} times running"
             return DescentResult(point, iteration, reason, converged=False)
         direction = -scaled
@@ -182,8 +187,8 @@ def conjugate_gradient(
         point, towards, last_gradient, last_product = there, direction, gradient, product
         if monitor and (reason := monitor.check(point)):
             return DescentResult(point, iteration + 1, reason, converged=False)
-    reason = f"{stopping.max_iterations} iterations were done"
-    return DescentResult(point, stopping.max_iterations, reason, converged=False)
+    reason = f"{stopping.max_iter} iterations were done"
+    return DescentResult(point, stopping.max_iter, reason, converged=False)
 
 
 def _search(

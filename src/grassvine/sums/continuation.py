@@ -32,7 +32,7 @@ from grassvine.sums.preconditioners import ItemBlocks, ItemScaling
 from grassvine.sums.program import Iterate, Subprogram, all_reduce
 
 FIRST_POWERS, LATER_POWERS = 8, 6  # power iterations
-BETWEEN = StoppingRule(tolerance=1e-8, max_iterations=30, patience=2)
+BETWEEN = StoppingRule(tol=1e-8, max_iter=30, n_iter_no_change=2)
 MOST_AT_THE_END = 250  # iterations
 # A descent that is going to settle shortens its gradient meanwhile.
 PATIENCE, STEADY = 12, 0.1
@@ -53,15 +53,15 @@ class Known:
     energy: float
 
 
-def complete_by_rank(problem: CompletesRatings, rank: int, seed: int, tolerance: float) -> Descent:
+def complete_by_rank(problem: CompletesRatings, rank: int, seed: int, tol: float) -> Descent:
     """Minimise the cost of all agents, from rank 1 upwards."""
-    free = not problem.ridge
+    free = not problem.alpha
     problem = _without_carried(problem, rank) if free else problem
     known = yield from add_known(problem)
-    to_the_end = StoppingRule(tolerance, MOST_AT_THE_END)
+    to_the_end = StoppingRule(tol, MOST_AT_THE_END)
     if not free:
         return (yield from _attempt(problem, rank, seed, known, to_the_end))
-    stopping = replace(to_the_end, patience=PATIENCE, steady=STEADY)
+    stopping = replace(to_the_end, n_iter_no_change=PATIENCE, steady=STEADY)
     best = yield from _attempt(problem, rank, seed, known, stopping)
     for attempt in range(1, MOST_ATTEMPTS):
         if best.converged:
@@ -97,7 +97,7 @@ def add_known(problem: CompletesRatings) -> Subprogram[Known]:
     density = float(counts.sum()) / (ratings.n_items * float(n_users))
     # An item that nobody rated counts as rated once: its row must not move by rounding.
     shares = np.maximum(counts, 1.0) / float(n_users)
-    return Known(shares + problem.ridge, density, float(energy))
+    return Known(shares + problem.alpha, density, float(energy))
 
 
 def _attempt(

@@ -52,29 +52,29 @@ class Exact:
 
     Parameters
     ----------
-    tolerance : float
-        How far the length of the gradient must fall, relative to the start. Principal components
-        are found to rounding, which takes hardly longer.
+    tol : float
+        Stop when the norm of the gradient has fallen to this fraction of the first. Principal
+        components are found to rounding, which takes hardly longer.
     by_rank : bool
         Complete a table rank by rank, from the data, instead of from a random start.
-    max_sums : int
-        How many sums there may be at most.
+    max_iter : int
+        Maximum number of iterations; each is one sum over all agents.
     """
 
     works_alone: ClassVar[bool] = True
 
-    tolerance: float = 1e-8
+    tol: float = 1e-8
     by_rank: bool = True
-    max_sums: int = 2000
+    max_iter: int = 2000
 
     def __post_init__(self) -> None:
         """Check the options."""
-        real_number("tolerance", self.tolerance, least=0.0)
-        whole_number("max_sums", self.max_sums, least=1)
+        real_number("tol", self.tol, least=0.0)
+        whole_number("max_iter", self.max_iter, least=1)
 
     def timetable(self, network: Network, rng: RandomGenerator) -> Timetable:
         """Go up and down a spanning tree; nothing is drawn."""
-        return network.tree.rounds(self.max_sums)
+        return network.tree.rounds(self.max_iter)
 
     def agent(self, plan: Setup, number: int, problem: LocalProblem) -> SumAgent:
         """Make the agent that holds a problem."""
@@ -97,15 +97,15 @@ class Exact:
 
     def _program(self, problem: TwiceDifferentiable, start: Array, seed: int) -> Program:
         if isinstance(problem, Eigenproblem):
-            return (yield from leading_directions(problem, start, self.max_sums))
+            return (yield from leading_directions(problem, start, self.max_iter))
         descent = yield from self._descend(problem, start, seed)
         return ProgramOutcome(descent.point.iterate, descent.reason)
 
     def _descend(self, problem: TwiceDifferentiable, start: Array, seed: int) -> Descent:
         if self.by_rank and isinstance(problem, CompletesRatings):
-            return (yield from complete_by_rank(problem, start.shape[1], seed, self.tolerance))
+            return (yield from complete_by_rank(problem, start.shape[1], seed, self.tol))
         preconditioner = yield from _preconditioner(problem)
-        stopping = StoppingRule(self.tolerance, self.max_sums)
+        stopping = StoppingRule(self.tol, self.max_iter)
         return (yield from conjugate_gradient(problem, start, preconditioner, stopping))
 
 
@@ -132,6 +132,6 @@ def _preconditioner(problem: TwiceDifferentiable) -> Subprogram[Preconditioner]:
     statistics, count = yield from all_reduce(start, problem.hessian_statistics)
     if statistics.ndim == 1:
         # An item that nobody rated counts as rated once: its row must not move by rounding.
-        return ItemScaling(np.maximum(statistics, 1.0) / float(count) + problem.ridge)
-    regularised = statistics / float(count) + problem.ridge * np.eye(problem.n_items)
+        return ItemScaling(np.maximum(statistics, 1.0) / float(count) + problem.alpha)
+    regularised = statistics / float(count) + problem.alpha * np.eye(problem.n_items)
     return KroneckerPreconditioner(regularised)

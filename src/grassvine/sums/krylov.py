@@ -25,13 +25,13 @@ from grassvine.sums.program import Iterate, Program, ProgramOutcome, all_reduce
 MOST_BLOCKS, KEPT_BLOCKS = 30, 3
 
 
-def leading_directions(problem: Eigenproblem, start: Array, max_sums: int) -> Program:
+def leading_directions(problem: Eigenproblem, start: Array, max_iter: int) -> Program:
     """Find the leading eigenspace of the samples of all agents."""
     n_items, rank = start.shape
     block, iterate = start, Iterate(start)
     space = images = np.zeros((n_items, 0))
-    reason = f"{max_sums} sums were done"
-    for _ in range(max_sums):
+    reason = f"{max_iter} sums were done"
+    for _ in range(max_iter):
         (image,) = yield from all_reduce(iterate, partial(_image, problem, block))
         space, images = np.column_stack([space, block]), np.column_stack([images, image])
         inner = space.T @ images

@@ -71,7 +71,7 @@ class ItemBlocks:
 
     def apply_inverse(self, point: Point, tangent: Array) -> Array:
         """Return M⁻¹ξ."""
-        share = 1e-3 * self._density + self._problem.ridge
+        share = 1e-3 * self._density + self._problem.alpha
         common = share * _floored(point.gram)
         return _solve(self._blocks + common, tangent[:, :, None])[:, :, 0]
 

@@ -39,14 +39,14 @@ class Validated:
         Whether a rank below the plan's may be chosen, on the same entries.
     share : float
         Which share of its entries each agent holds out while it chooses.
-    patience : int
+    n_iter_no_change : int
         A descent ends after so many iterations in a row without a lower held-out error.
-    tolerance : float
-        A descent ends too when the length of the gradient has fallen to this share.
-    max_iterations : int
-        How long a descent may be.
-    max_sums : int
-        How many sums there may be at most.
+    tol : float
+        A descent ends too when the norm of the gradient has fallen to this fraction of the first.
+    max_descent_iter : int
+        Maximum number of iterations of one descent.
+    max_iter : int
+        Maximum number of iterations; each is one sum over all agents.
     """
 
     works_alone: ClassVar[bool] = True
@@ -54,10 +54,10 @@ class Validated:
     unobserved: float | Literal["auto"] = "auto"
     any_rank: bool = False
     share: float = 0.1
-    patience: int = 5
-    tolerance: float = 1e-6
-    max_iterations: int = 100
-    max_sums: int = 5000
+    n_iter_no_change: int = 5
+    tol: float = 1e-6
+    max_descent_iter: int = 100
+    max_iter: int = 5000
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -67,19 +67,19 @@ class Validated:
             raise PlanError(f"any_rank is {self.any_rank!r}; give True or False.")
         if real_number("share", self.share, least=0.0, below=1.0) == 0.0:
             raise PlanError("share is 0 and nothing would be held out; choose for instance 0.1.")
-        real_number("tolerance", self.tolerance, least=0.0)
-        for name in ("patience", "max_iterations", "max_sums"):
+        real_number("tol", self.tol, least=0.0)
+        for name in ("n_iter_no_change", "max_descent_iter", "max_iter"):
             whole_number(name, getattr(self, name), least=1)
 
     def timetable(self, network: Network, rng: Generator) -> Timetable:
         """Go up and down a spanning tree; nothing is drawn."""
-        return network.tree.rounds(self.max_sums)
+        return network.tree.rounds(self.max_iter)
 
     def agent(self, plan: Setup, number: int, problem: LocalProblem) -> "ValidatedAgent":
         """Make the agent that holds a problem."""
         if not isinstance(plan.geometry, Grassmann):
             raise PlanError("Validated works on the Grassmann manifold; leave geometry out.")
-        if not isinstance(problem, CompletesRatings) or problem.ridge:
+        if not isinstance(problem, CompletesRatings) or problem.alpha:
             raise PlanError(
                 f"agent {number} holds no plain completion problem, and this method has a λ of its "
                 "own; give CompletionProblem(ratings) without regularisation."

@@ -59,8 +59,8 @@ class ValidatedIterate(Iterate):
 class HeldOut:
     """Watches a descent by the error at entries that it does not see."""
 
-    def __init__(self, problem: CompletesRatings, held: Ratings, patience: int):
-        self._problem, self._held, self._patience = problem, held, patience
+    def __init__(self, problem: CompletesRatings, held: Ratings, n_iter_no_change: int):
+        self._problem, self._held, self._n_iter_no_change = problem, held, n_iter_no_change
         self._waited = 0
         self.seen: list[float] = []  # the squared errors of all agents
         self.best: Point | None = None
@@ -77,7 +77,7 @@ class HeldOut:
             self.best, self._waited = point, 0
         else:
             self._waited += 1
-        if self._waited < self._patience:
+        if self._waited < self._n_iter_no_change:
             return ""
         return f"the held-out error did not fall {self._waited} times running"
 
@@ -165,7 +165,7 @@ def choose_and_fit(
     best = yield from choose(method, table, held, start.shape[1], seed)
     early = best.last_error > (1.0 + RISE) * best.error
     whole = yield from centred(problem, table.told(Iterate(best.basis), best.unobserved))
-    stopping = StoppingRule(method.tolerance, 0 if early else method.max_iterations)
+    stopping = StoppingRule(method.tol, 0 if early else method.max_descent_iter)
     descent = yield from whole.descend(best.basis, best.unobserved, stopping)
     error = math.sqrt(best.error / max(float(n_held), 1.0))
     reason = (
@@ -183,16 +183,16 @@ def centred(problem: CompletesRatings, iterate: Iterate) -> Subprogram[Table]:
 
 def choose(method: "Validated", table: Table, held: Ratings, rank: int, seed: int) -> Trying:
     """Return the best λ and rank; the held-out entries are centred like the others."""
-    stopping = StoppingRule(method.tolerance, method.max_iterations)
+    stopping = StoppingRule(method.tol, method.max_descent_iter)
 
     def unobserved(step: int) -> float:
         if method.unobserved != "auto":
             return method.unobserved
-        ridge = table.density * 2.0**-step
-        return ridge / (1.0 + ridge)
+        alpha = table.density * 2.0**-step
+        return alpha / (1.0 + alpha)
 
     def attempt(step: int, start: Array) -> Trying:
-        monitor = HeldOut(table.problem(unobserved(step)), held, method.patience)
+        monitor = HeldOut(table.problem(unobserved(step)), held, method.n_iter_no_change)
         yield from table.descend(start, unobserved(step), stopping, monitor)
         assert monitor.best is not None  # it has seen the start at least
         best = monitor.best

@@ -22,7 +22,7 @@ from grassvine.foundations.errors import AgentError, CheckpointError, MissingExt
 from grassvine.foundations.seeds import stream
 from grassvine.problems import Evaluation, LocalProblem
 from grassvine.protocol import Method, StepReport
-from grassvine.sums import Offsets
+from grassvine.sums import BiasedFactorization
 
 needs_ray = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None, reason="Ray is not installed (extra ray)"
@@ -30,7 +30,7 @@ needs_ray = pytest.mark.skipif(
 
 
 def plan(n_agents: int, n_slots: int = 3) -> gv.Plan:
-    return gv.Plan(N_ITEMS, 3, gv.networks.path(n_agents), gv.Gossip(n_slots=n_slots))
+    return gv.Plan(N_ITEMS, 3, gv.networks.path(n_agents), gv.Gossip(max_iter=n_slots))
 
 
 def problems(n_agents: int) -> list[LocalProblem]:
@@ -95,11 +95,11 @@ class Endless:
 
 
 METHODS: dict[str, Method] = {
-    "gossip": gv.Gossip(n_slots=20),
-    "exact": gv.Exact(max_sums=12),
-    "offsets": Offsets(mu=2.0, max_passes=8),
-    "tracked": Tracked(n_iterations=3),
-    "d-lmafit": DLMaFit(n_slots=12),
+    "gossip": gv.Gossip(max_iter=20),
+    "exact": gv.Exact(max_iter=12),
+    "item_biases": BiasedFactorization(regularization=2.0, max_iter=8),
+    "tracked": Tracked(max_iter=3),
+    "d-lmafit": DLMaFit(max_iter=12),
 }
 
 
@@ -157,7 +157,7 @@ class TestInACluster:
         parts = [
             gv.CompletionProblem(part, unobserved=0.01) for part in gv.datasets.split_users(data, 3)
         ]
-        large = gv.Plan(4000, 5, gv.networks.path(3), gv.Gossip(n_slots=5))
+        large = gv.Plan(4000, 5, gv.networks.path(3), gv.Gossip(max_iter=5))
         found = gv.run(large, parts, engine=gv.RayEngine())
         wanted = gv.run(large, parts)
         for one, other in zip(found.states, wanted.states, strict=True):

@@ -57,7 +57,7 @@ class TestInACluster:
             first,
             *gv.problems.completion_problems(others, unobserved=0.1),
         ]
-        plan = gv.Plan(N_ITEMS, 3, gv.networks.path(3), gv.Gossip(n_slots=5))
+        plan = gv.Plan(N_ITEMS, 3, gv.networks.path(3), gv.Gossip(max_iter=5))
         wanted = gv.run(plan, [gv.CompletionProblem(part, unobserved=0.1) for part in parts])
         for engine in (gv.RayEngine(agents_per_actor=2), gv.LocalEngine()):
             found = gv.run(plan, given, engine=engine)

@@ -118,7 +118,10 @@ def test_inspect_tells_without_reading_arrays(saved: Path) -> None:
     model = ratings_model().private
     assert model is not None
     assert told.sizes == {"items": 20, "rank": 3, "users": 60, "ratings": model.seen.n_values}
-    assert told.card == CARD and told.numbers["penalties"] == {"mu": 2.0, "mu_b": 3.0}
+    assert told.card == CARD and told.numbers["regularization"] == {
+        "regularization": 2.0,
+        "bias_regularization": 3.0,
+    }
     assert told.nbytes == {name: (saved / name).stat().st_size for name in SHARED | PRIVATE}
     assert told.written_by["numpy"] == np.__version__
     data = bytearray((saved / "shared.safetensors").read_bytes())

@@ -129,28 +129,28 @@ FORGERIES: dict[str, tuple[Callable[[Path], object], str]] = {
         "shared.safetensors holds 'code', which is no part of a model",
     ),
     "tensor missing": (
-        lambda at: forge_tensors(at, "shared", offsets=None),
-        "shared.safetensors lacks 'offsets'",
+        lambda at: forge_tensors(at, "shared", item_biases=None),
+        "shared.safetensors lacks 'item_biases'",
     ),
     "another type": (
-        lambda at: forge_tensors(at, "shared", offsets=np.zeros(20, np.float32)),
-        "'offsets' in .*shared.safetensors is of type F32, not F64",
+        lambda at: forge_tensors(at, "shared", item_biases=np.zeros(20, np.float32)),
+        "'item_biases' in .*shared.safetensors is of type F32, not F64",
     ),
     "another shape": (
-        lambda at: forge_tensors(at, "shared", offsets=np.zeros((20, 1))),
-        r"'offsets' in .*shared.safetensors has shape \[20, 1\], not items",
+        lambda at: forge_tensors(at, "shared", item_biases=np.zeros((20, 1))),
+        r"'item_biases' in .*shared.safetensors has shape \[20, 1\], not items",
     ),
     "inconsistent shapes": (
-        lambda at: forge_tensors(at, "shared", offsets=np.zeros(21)),
-        "'offsets' in .*shared.safetensors has 21 items where there are 20",
+        lambda at: forge_tensors(at, "shared", item_biases=np.zeros(21)),
+        "'item_biases' in .*shared.safetensors has 21 items where there are 20",
     ),
     "ranks differ": (
         lambda at: forge_tensors(at, "private", weights=np.zeros((60, 4))),
         "'weights' in .*private.safetensors has 4 rank where there are 3",
     ),
     "NaN": (
-        lambda at: forge_tensors(at, "shared", offsets=np.full(20, np.nan)),
-        "'offsets' in .*shared.safetensors holds NaN or infinity",
+        lambda at: forge_tensors(at, "shared", item_biases=np.full(20, np.nan)),
+        "'item_biases' in .*shared.safetensors holds NaN or infinity",
     ),
     "negative counts": (
         lambda at: forge_tensors(at, "shared", counts=np.full(20, -1)),

@@ -19,7 +19,7 @@ def run(method: Any, n_agents: int = N_AGENTS) -> gv.Run:
     return gv.run(plan, [gv.PCAProblem(part) for part in parts])
 
 
-GOSSIP, EXACT = run(gv.Gossip(n_slots=40)), run(gv.Exact())
+GOSSIP, EXACT = run(gv.Gossip(max_iter=40)), run(gv.Exact())
 
 
 def axes() -> Any:

@@ -90,11 +90,11 @@ class ActorPool:
             for actor_slot in self._actor_slots
             if actor_slot.host
         ]
-        patience = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + PATIENCE
         for actor_slot, call in asked:
             # Who is busy for longer is replaced too: all go back to a checkpoint anyway, and one
             # that waits for what was lost with a node can be stuck for a minute.
-            done, _ = self._ray.wait([call], timeout=max(0.0, patience - time.monotonic()))
+            done, _ = self._ray.wait([call], timeout=max(0.0, deadline - time.monotonic()))
             try:
                 if not done:
                     raise ActorLost(actor_slot.agents[0], slot, TimeoutError("no answer"))
@@ -176,11 +176,11 @@ class ActorPool:
         """Put a new host into a berth, once a node offers what its place needs."""
         lost = actor_slot.host is not None
         self._kill(actor_slot)
-        patience = time.monotonic() + self._timeout
+        deadline = time.monotonic() + self._timeout
         while not any(map(actor_slot.placement.is_offered_by, self._ray.nodes())):
             if not lost:
                 raise PlanError(actor_slot.placement.lack(actor_slot.agents[0]))
-            if time.monotonic() > patience:  # for a node that went away to return
+            if time.monotonic() > deadline:  # for a node that went away to return
                 raise AgentError(
                     actor_slot.agents[0], slot, actor_slot.placement.lack(actor_slot.agents[0])
                 )

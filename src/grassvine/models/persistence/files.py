@@ -109,7 +109,7 @@ def save(
     """
     target, form = Path(os.path.abspath(path)), form_of(model)
     replace = may_replace(target, overwrite)
-    shared, own = form.apart(model)
+    shared, own = form.split(model)
     files = _encoded(SHARED, shared)
     body = {"kind": form.kind, "numbers": dict(shared.numbers), "files": _checksums(files)}
     plain = asdict(card or Card())

@@ -12,11 +12,11 @@ from grassvine.foundations.errors import ModelError
 from grassvine.models.persistence.sealed import check_keys
 from grassvine.models.persistence.tensors import Layout, Tensor
 from grassvine.models.rating_parts import (
-    CompletionPenalties,
+    BiasedSolver,
     ItemPart,
-    OffsetPenalties,
-    Penalties,
+    SubspaceSolver,
     UserPart,
+    UserSolver,
 )
 from grassvine.models.ratings import RatingsModel
 from grassvine.models.subspace import SubspaceModel
@@ -53,7 +53,7 @@ class Form(Protocol):
     shared: Shape
     private: Shape | None
 
-    def apart(self, model: Any) -> tuple[Part, Part | None]:
+    def split(self, model: Any) -> tuple[Part, Part | None]:
         """Return the shared and the private part."""
         ...
 
@@ -69,7 +69,7 @@ class RatingsForm:
     shared = Shape(
         {
             "factors": Tensor("F64", ("items", "rank")),
-            "offsets": Tensor("F64", ("items",)),
+            "item_biases": Tensor("F64", ("items",)),
             "counts": Tensor("I64", ("items",)),
         },
         "items",
@@ -86,21 +86,23 @@ class RatingsForm:
         "users",
         ascending=True,
     )
-    penalties: Mapping[str, type[Penalties]] = {
-        "offsets": OffsetPenalties,
-        "completion": CompletionPenalties,
+    regularization: Mapping[str, type[UserSolver]] = {
+        "item_biases": BiasedSolver,
+        "completion": SubspaceSolver,
     }
 
-    def apart(self, model: RatingsModel) -> tuple[Part, Part | None]:
+    def split(self, model: RatingsModel) -> tuple[Part, Part | None]:
         """Take a model of ratings apart."""
         shared, private = model.shared, model.private
-        kind = type(shared.penalties)
+        kind = type(shared.regularization)
         numbers = {
             "centre": shared.centre,
             "lowest": shared.lowest,
             "highest": shared.highest,
-            "formulation": next(name for name, one in self.penalties.items() if one is kind),
-            "penalties": {name: float(value) for name, value in asdict(shared.penalties).items()},
+            "formulation": next(name for name, one in self.regularization.items() if one is kind),
+            "regularization": {
+                name: float(value) for name, value in asdict(shared.regularization).items()
+            },
         }
         arrays = {name: getattr(shared, name) for name in self.shared.layout}
         part = Part(numbers, arrays, shared.items.series)
@@ -117,17 +119,17 @@ class RatingsForm:
 
     def together(self, shared: Part, private: Part | None) -> RatingsModel:
         """Put a model of ratings together."""
-        wanted = {"centre", "lowest", "highest", "formulation", "penalties"}
+        wanted = {"centre", "lowest", "highest", "formulation", "regularization"}
         numbers = check_keys("the numbers of the model", shared.numbers, wanted)
         formulation = numbers["formulation"]
-        if not isinstance(formulation, str) or formulation not in self.penalties:
+        if not isinstance(formulation, str) or formulation not in self.regularization:
             raise ModelError(f"there is no formulation {formulation!r}; save the model again.")
-        kind = self.penalties[formulation]
+        kind = self.regularization[formulation]
         names = set(kind.__dataclass_fields__)
-        given = check_keys("the penalties of the model", numbers["penalties"], names)
+        given = check_keys("the penalties of the model", numbers["regularization"], names)
         part = ItemPart(
             items=Ids(shared.ids),
-            penalties=kind(**given),
+            regularization=kind(**given),
             **{name: numbers[name] for name in ("centre", "lowest", "highest")},
             **shared.arrays,
         )
@@ -174,10 +176,10 @@ class TasksForm:
         ascending=True,
     )
 
-    def apart(self, model: TasksModel) -> tuple[Part, Part | None]:
+    def split(self, model: TasksModel) -> tuple[Part, Part | None]:
         """Take a model of tasks apart."""
         shared, private = model.shared, model.private
-        numbers = {"ridge": shared.ridge, "intercepts": shared.intercepts}
+        numbers = {"alpha": shared.alpha, "intercepts": shared.intercepts}
         arrays = {name: getattr(shared, name) for name in self.shared.layout}
         part = Part(numbers, arrays, _names(shared.features))
         if private is None or self.private is None:
@@ -187,7 +189,7 @@ class TasksForm:
 
     def together(self, shared: Part, private: Part | None) -> TasksModel:
         """Put a model of tasks together."""
-        wanted = {"ridge", "intercepts"}
+        wanted = {"alpha", "intercepts"}
         numbers = check_keys("the numbers of the model", shared.numbers, wanted)
         if not isinstance(numbers["intercepts"], bool):
             raise ModelError("intercepts are neither true nor false; save the model again.")
@@ -212,7 +214,7 @@ class SubspaceForm:
     )
     private: Shape | None = None
 
-    def apart(self, model: SubspaceModel) -> tuple[Part, Part | None]:
+    def split(self, model: SubspaceModel) -> tuple[Part, Part | None]:
         """Take a subspace apart."""
         arrays = {name: getattr(model, name) for name in self.shared.layout}
         numbers = {"total_variance": model.total_variance}
