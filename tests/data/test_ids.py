@@ -96,3 +96,18 @@ def test_text_and_numbers_are_not_taken_for_each_other(known: Any, asked: Any) -
 def test_giant_ids_take_no_room() -> None:
     ids, numbers = Ids.number([10**18, 0], "item")
     assert len(ids) == 2 and numbers.tolist() == [1, 0]
+
+
+@given(
+    st.lists(st.integers(0, 8), min_size=1, max_size=30),
+    st.sampled_from([1, 1000]),
+    st.sampled_from(["i4", "u4", "i8"]),
+)
+def test_dense_and_spread_numbers_are_numbered_alike(
+    given_ids: list[int], spread: int, kind: str
+) -> None:
+    # Small numbers are numbered by a table, others by sorting.
+    column = np.array(given_ids, kind) * spread
+    ids, numbers = Ids.number(column, "user")
+    assert ids.series.to_list() == sorted(set(column.tolist()))
+    assert ids.at(numbers).to_list() == column.tolist()

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from grassvine.datasets import LabelledRatings
+from grassvine.data.tables import RatingTable
 
 Rows = Sequence[tuple[int, int, float]]
 ROWS: Rows = [(7, 30, 4.0), (2, 30, 1.0), (7, 5, 5.0), (19, 5, 3.0), (2, 11, 2.0)]
@@ -20,10 +20,10 @@ def rows(
     return st.lists(entry, min_size=1, max_size=30, unique_by=lambda row: row[:2])
 
 
-def as_dict(labelled: LabelledRatings) -> dict[tuple[Any, Any], float]:
-    ratings = labelled.ratings
-    users = labelled.user_ids[ratings.users_of_values()].tolist()
-    items = labelled.item_ids[ratings.items].tolist()
+def as_dict(table: RatingTable) -> dict[tuple[Any, Any], float]:
+    ratings = table.ratings
+    users = table.users.at(ratings.users_of_values()).to_list()
+    items = table.items.at(ratings.items).to_list()
     return dict(zip(zip(users, items, strict=True), ratings.values.tolist(), strict=True))
 
 

@@ -43,9 +43,13 @@ def test_what_is_written_is_read_in_blocks_of_any_size(
 def test_the_file_is_found_in_a_folder_or_one_deeper(tmp_path: Path, name: str, depth: str) -> None:
     (tmp_path / depth).mkdir(exist_ok=True)
     (tmp_path / depth / name).write_text(MOVIELENS[name](ROWS))
-    labelled = read_movielens(tmp_path)
-    assert as_dict(labelled) == wanted(ROWS)
-    assert labelled.user_ids.tolist() == [2, 7, 19] and labelled.item_ids.tolist() == [5, 11, 30]
+    table = read_movielens(tmp_path)
+    assert as_dict(table) == wanted(ROWS)
+    assert table.users.series.to_list() == [2, 7, 19] and table.items.series.to_list() == [
+        5,
+        11,
+        30,
+    ]
 
 
 @every_form
@@ -133,7 +137,7 @@ def test_where_there_is_no_file_or_two_it_says_so(tmp_path: Path) -> None:
 def test_movielens_100k_is_read_as_numpy_reads_it() -> None:
     path = real_file("ml-100k/u.data")
     user, movie, rating, _ = np.loadtxt(path, dtype=np.int64).T
-    labelled = read_movielens(path)
-    assert as_dict(labelled) == wanted(list(zip(user, movie, rating, strict=True)))
-    assert np.array_equal(labelled.user_ids, np.arange(1, 944))
-    assert np.array_equal(labelled.item_ids, np.arange(1, 1683))
+    table = read_movielens(path)
+    assert as_dict(table) == wanted(list(zip(user, movie, rating, strict=True)))
+    assert np.array_equal(table.users.series, np.arange(1, 944))
+    assert np.array_equal(table.items.series, np.arange(1, 1683))

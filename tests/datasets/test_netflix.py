@@ -25,9 +25,13 @@ def test_what_is_written_is_read_in_blocks_of_any_size(
 @pytest.mark.parametrize("form", FORMS)
 def test_the_files_are_found_one_folder_deeper(tmp_path: Path, form: str) -> None:
     write_netflix(tmp_path / "training_set", ROWS, form)
-    labelled = read_netflix(tmp_path)
-    assert as_dict(labelled) == wanted(ROWS)
-    assert labelled.user_ids.tolist() == [2, 7, 19] and labelled.item_ids.tolist() == [5, 11, 30]
+    table = read_netflix(tmp_path)
+    assert as_dict(table) == wanted(ROWS)
+    assert table.users.series.to_list() == [2, 7, 19] and table.items.series.to_list() == [
+        5,
+        11,
+        30,
+    ]
 
 
 def test_one_file_may_be_given_whatever_its_name_and_line_ends(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def completer(method: str = "exact", **options: Any) -> MatrixCompleter:
 def shared_bits(fitted: Any) -> tuple[Any, ...]:
     part = fitted.model_.shared
     arrays = part.factors, part.item_biases, part.counts
-    numbers = part.centre, part.lowest, part.highest, part.regularization
+    numbers = part.centre, part.lowest, part.highest, part.solver
     return (*(array.tobytes() for array in arrays), *numbers, part.items.series.to_list())
 
 

@@ -38,7 +38,7 @@ def item_part(ratings: gv.Ratings, paper: bool, seed: int = 0) -> ItemPart:
         factors=np.linalg.qr(factors)[0] if paper else factors,
         item_biases=np.zeros(N_ITEMS) if paper else 0.3 * rng.standard_normal(N_ITEMS),
         centre=0.25,
-        regularization=SubspaceSolver(0.1, 0.5) if paper else BiasedSolver(2.0, 3.0),
+        solver=SubspaceSolver(0.1, 0.5) if paper else BiasedSolver(2.0, 3.0),
         lowest=0.125,
         highest=0.5,
         counts=np.bincount(ratings.items, minlength=N_ITEMS),

@@ -298,7 +298,7 @@ def test_parts_must_fit_together() -> None:
         (BasisError, {"counts": np.full(N_ITEMS, -1)}, "counts are no list of whole numbers"),
         (BasisError, {"lowest": 9.0}, "the lowest rating, 9, is above the highest, 0.5"),
         (BasisError, {"centre": np.inf}, "centre is inf"),
-        (DataError, {"regularization": BiasedSolver(0.0, 1.0)}, "regularization is 0"),
+        (DataError, {"solver": BiasedSolver(0.0, 1.0)}, "regularization is 0"),
         (BasisError, {"items": ids("film ", 0)}, "a model without items can say nothing"),
     ]
     for error, change, message in wrong:

@@ -13,8 +13,9 @@ from grassvine.paper.scores import (
     nmse_of_weights,
     normalised_errors,
     squared_errors,
-    squared_errors_with_offsets,
+    squared_errors_with_biases,
 )
+from grassvine.sums.biased_fit import BiasedIterate
 
 # Least squares of a dozen equations in three unknowns keep all but a few of sixteen digits.
 DIGITS = 1e-9
@@ -73,7 +74,7 @@ def test_a_user_without_training_entries_is_predicted_as_the_centre() -> None:
 
 
 @pytest.mark.parametrize("bounds", [(-9.0, 9.0), (-0.3, 0.2)])
-def test_squared_errors_with_offsets_are_those_of_a_loop(bounds: tuple[float, float]) -> None:
+def test_squared_errors_with_biases_are_those_of_a_loop(bounds: tuple[float, float]) -> None:
     train, test = hold_out_ratings(ratings(), 0.2, seed=1)
     regularization, bias_regularization, centre = 0.7, 2.0, 0.4
     rng = stream(0, "test", "model")
@@ -91,13 +92,15 @@ def test_squared_errors_with_offsets_are_those_of_a_loop(bounds: tuple[float, fl
             i = test.items[place]
             guess = centre + c[i] + fitted[3] + float(a[i] @ fitted[:3])
             wanted += (min(max(guess, bounds[0]), bounds[1]) - float(test.values[place])) ** 2
-    model = {
-        "factors": a,
-        "item_biases": c,
-        "centre": np.array([centre]),
-        "regularization": np.array([regularization, bias_regularization]),
-    }
-    found = squared_errors_with_offsets(train, model, test, bounds)
+    model = BiasedIterate(
+        np.linalg.qr(a)[0],
+        factors=a,
+        item_biases=c,
+        centre=centre,
+        regularization=regularization,
+        bias_regularization=bias_regularization,
+    )
+    found = squared_errors_with_biases(train, model, test, bounds)
     assert found == pytest.approx(wanted, rel=DIGITS)
 
 

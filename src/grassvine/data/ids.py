@@ -39,6 +39,8 @@ class Ids:
             What they are ids of, for messages: ``"user"``.
         """
         column = as_column(given, what)
+        if _is_dense(column):
+            return _number_by_table(column.to_numpy())
         ids = cls(column.unique().sort())
         return ids, ids.numbers(column, what)
 
@@ -120,6 +122,24 @@ def kind_of(column: "pl.Series") -> str:
     if kind.is_float():
         return "numbers with a fraction"
     return "text" if kind == pl.String else f"of type {kind}"
+
+
+def _is_dense(column: "pl.Series") -> bool:
+    """Tell whether ids are small whole numbers, not many more than there are rows."""
+    if not (len(column) and column.dtype.is_integer()):
+        return False
+    numbers = column.to_numpy()
+    return bool(numbers.min() >= 0 and numbers.max() < len(numbers))
+
+
+def _number_by_table(column: NDArray[np.int64]) -> tuple[Ids, Indices]:
+    """Number ids without sorting, which for 100 million rows takes a minute and gigabytes."""
+    import polars as pl
+
+    occurs = np.zeros(int(column.max()) + 1, dtype=np.bool_)
+    occurs[column] = True
+    numbers = np.cumsum(occurs, dtype=np.int64) - 1
+    return Ids(pl.Series(np.flatnonzero(occurs))), numbers[column]
 
 
 def _series(given: object, what: str) -> "pl.Series":

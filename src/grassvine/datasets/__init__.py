@@ -13,7 +13,6 @@ from grassvine.data import (
     split_users_by_owner,
 )
 from grassvine.datasets.jester import read_jester
-from grassvine.datasets.labelled import LabelledRatings
 from grassvine.datasets.movielens import read_movielens
 from grassvine.datasets.multitask import read_parkinsons, read_school
 from grassvine.datasets.netflix import read_netflix
@@ -29,7 +28,6 @@ from grassvine.datasets.synthetic import (
 
 __all__ = [
     "SOURCES",
-    "LabelledRatings",
     "LowRankRatings",
     "Ratings",
     "Source",

@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 
+from grassvine.data.tables import RatingTable, ratings_from_arrays
 from grassvine.data.tables.text import (
     as_real,
     blocks,
@@ -14,7 +15,6 @@ from grassvine.data.tables.text import (
     one_file,
     parse,
 )
-from grassvine.datasets.labelled import LabelledRatings
 from grassvine.foundations.errors import DataError
 
 FILES = ("jester-data-1.csv",)
@@ -24,7 +24,7 @@ NOT_RATED = 99
 MOST = 10
 
 
-def read_jester(path: str | os.PathLike[str]) -> LabelledRatings:
+def read_jester(path: str | os.PathLike[str]) -> RatingTable:
     """Read the CSV of Jester's sheet.
 
     A line is a user, known by its number counted from 1: how many jokes were rated, then the
@@ -57,7 +57,7 @@ def read_jester(path: str | os.PathLike[str]) -> LabelledRatings:
         users.append(user + block.line)
         jokes.append(joke + 1)
         ratings.append(table[:, 1:][rated])
-    return LabelledRatings.from_columns(*map(np.concatenate, (users, jokes, ratings)))
+    return ratings_from_arrays(*map(np.concatenate, (users, jokes, ratings)))
 
 
 def fault(line: bytes) -> str | None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from grassvine.data.tables import RatingTable, ratings_from_arrays
 from grassvine.data.tables.text import (
     as_real,
     blocks,
@@ -15,7 +16,6 @@ from grassvine.data.tables.text import (
     one_file,
     parse,
 )
-from grassvine.datasets.labelled import LabelledRatings
 from grassvine.foundations.errors import DataError
 
 FILES = ("u.data", "ratings.dat", "ratings.csv")
@@ -42,7 +42,7 @@ class _Form:
         return None if fields[3].isdigit() else "has a time that is no whole number"
 
 
-def read_movielens(path: str | os.PathLike[str]) -> LabelledRatings:
+def read_movielens(path: str | os.PathLike[str]) -> RatingTable:
     """Read the ratings of a MovieLens data set.
 
     Parameters
@@ -70,7 +70,7 @@ def read_movielens(path: str | os.PathLike[str]) -> LabelledRatings:
         np.concatenate([part[name].to_numpy() for part in parts])
         for name in ("user", "movie", "rating")
     )
-    return LabelledRatings.from_columns(user, movie, rating)
+    return ratings_from_arrays(user, movie, rating)
 
 
 def _form(file: Path, line: bytes) -> _Form:

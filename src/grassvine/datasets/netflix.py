@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grassvine.data.tables import RatingTable, ratings_from_arrays
 from grassvine.data.tables.text import (
     Block,
     blocks,
@@ -18,7 +19,6 @@ from grassvine.data.tables.text import (
     refuse_line,
     some_files,
 )
-from grassvine.datasets.labelled import LabelledRatings
 from grassvine.foundations.errors import DataError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ LEAST, MOST = 1, 5
 MOVIE_LINE = re.compile(rb"\d{1,9}:\s*")
 
 
-def read_netflix(path: str | os.PathLike[str]) -> LabelledRatings:
+def read_netflix(path: str | os.PathLike[str]) -> RatingTable:
     """Read the ratings of the Netflix prize.
 
     Parameters
@@ -60,7 +60,7 @@ def read_netflix(path: str | os.PathLike[str]) -> LabelledRatings:
     if not sum(map(len, ratings)):
         raise DataError(f"{path} holds movies but no rating; get the files anew.")
     # Of 100 million rows every copy counts: the parts are let go as soon as they are joined.
-    return LabelledRatings.from_columns(_join(users), _join(movies), _join(ratings))
+    return ratings_from_arrays(_join(users), _join(movies), _join(ratings))
 
 
 def _rows(block: Block, movie: int) -> "pl.DataFrame":

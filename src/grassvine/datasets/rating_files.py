@@ -1,15 +1,14 @@
 """Ratings from wherever a person points: a table in a file, a published form, a published name."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
-from grassvine.data.ids import Ids, as_column
 from grassvine.data.tables.files import read_table
 from grassvine.data.tables.rating_input import Missing, Scale, ratings_from_frame
 from grassvine.data.tables.rating_table import Duplicates, RatingTable
 from grassvine.data.tables.text import BYTE_ORDER_MARK, LONGEST_LINE
 from grassvine.datasets import jester, netflix
-from grassvine.datasets.labelled import LabelledRatings
 from grassvine.datasets.sources import SOURCES
 from grassvine.datasets.store import load_ratings, read_ratings_file
 from grassvine.foundations.errors import DataError
@@ -32,9 +31,9 @@ def read_ratings(
     Parameters
     ----------
     source : path, "-" or name
-        A table with a row a rating, as :func:`read_table` reads it; a file of Netflix or Jester, or
-        a folder of published ratings; or the name of a published data set. A file goes before a
-        name.
+        A table with one row per rating, as :func:`read_table` reads it; a file of Netflix or
+        Jester, or a folder of published ratings; or the name of a published data set. A file goes
+        before a name.
     separator : str, optional
         What separates the fields of a text; sniffed unless told.
     user, item, rating, agent, duplicates, missing, scale
@@ -44,10 +43,10 @@ def read_ratings(
     chosen = [column for column in (user, item, rating, agent) if column is not None]
     if name in SOURCES and not Path(name).exists():
         _refuse_columns(name, chosen)
-        return _published(load_ratings(name), f"{name} is {SOURCES[name].title}.")
+        return replace(load_ratings(name), assumed=(f"{name} is {SOURCES[name].title}.",))
     if name != "-" and _is_published(Path(name)):
         _refuse_columns(name, chosen)
-        return _published(read_ratings_file(name), f"{name} is in a published form.")
+        return replace(read_ratings_file(name), assumed=(f"{name} is in a published form.",))
     return ratings_from_frame(
         read_table(name, separator=separator),
         user=user,
@@ -61,7 +60,7 @@ def read_ratings(
 
 
 def _is_published(path: Path) -> bool:
-    """Tell whether a path holds ratings in a form that is no table with a row a rating."""
+    """Tell whether a path holds ratings in a form that is not a table with one row per rating."""
     if path.is_dir():
         return True
     try:
@@ -71,14 +70,6 @@ def _is_published(path: Path) -> bool:
         return False  # whoever reads it as a table says why it cannot be read
     line = head.splitlines()[0] if head.strip() else b""
     return bool(netflix.MOVIE_LINE.fullmatch(line)) or jester.fault(line) is None
-
-
-def _published(labelled: LabelledRatings, said: str) -> RatingTable:
-    users, items = (
-        Ids(as_column(ids, what))
-        for ids, what in ((labelled.user_ids, "user"), (labelled.item_ids, "item"))
-    )
-    return RatingTable(users, items, labelled.ratings, assumed=(said,))
 
 
 def _refuse_columns(name: str, chosen: list[str]) -> None:

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from grassvine.data.tables import RatingTable
 from grassvine.data.tasks import Tasks
 from grassvine.datasets import jester, movielens, netflix
-from grassvine.datasets.labelled import LabelledRatings
 from grassvine.datasets.multitask import (
     PARKINSONS_FILES,
     SCHOOL_FILES,
@@ -28,7 +28,7 @@ class Source:
 
     name: str
     title: str
-    read: Callable[[Path], LabelledRatings | Tasks]
+    read: Callable[[Path], RatingTable | Tasks]
     counts: Mapping[str, int]
     folders: tuple[str, ...]
     files: tuple[str, ...]

@@ -6,11 +6,11 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from grassvine.data.tables import RatingTable
 from grassvine.data.tables.text import find_files, first_line, some_files
 from grassvine.data.tasks import Tasks
 from grassvine.datasets import jester, movielens, netflix
 from grassvine.datasets.download import Progress, download, unpack
-from grassvine.datasets.labelled import LabelledRatings
 from grassvine.datasets.sources import SOURCES, Source
 from grassvine.foundations.errors import DataError, OutputError, unknown
 from grassvine.foundations.files import make_folder
@@ -60,7 +60,7 @@ def find(source: Source, roots: Sequence[Path] | None = None) -> Path | None:
     return None
 
 
-def load_ratings(name: str, path: str | os.PathLike[str] | None = None) -> LabelledRatings:
+def load_ratings(name: str, path: str | os.PathLike[str] | None = None) -> RatingTable:
     """Read published ratings and compare them with what was published.
 
     The parameters are those of :func:`locate`. A file that is cut off or altered is refused, also
@@ -70,7 +70,7 @@ def load_ratings(name: str, path: str | os.PathLike[str] | None = None) -> Label
     if "ratings" not in source.counts:
         raise DataError(f"{source.title} holds tasks, not ratings; use load_tasks({name!r}).")
     data = _load(source, locate(name, path))
-    assert isinstance(data, LabelledRatings)
+    assert isinstance(data, RatingTable)
     return data
 
 
@@ -84,7 +84,7 @@ def load_tasks(name: str, path: str | os.PathLike[str] | None = None) -> Tasks:
     return data
 
 
-def read_ratings_file(path: str | os.PathLike[str]) -> LabelledRatings:
+def read_ratings_file(path: str | os.PathLike[str]) -> RatingTable:
     """Read ratings in the form of MovieLens, Netflix or Jester, whichever the first line shows."""
     files = some_files(path, (*movielens.FILES, *netflix.FILES, *jester.FILES), "published ratings")
     line = first_line(files[0])
@@ -182,7 +182,7 @@ def _roots() -> list[Path]:
     return [*([Path(given).expanduser()] if given else []), cache_folder()]
 
 
-def _load(source: Source, path: Path) -> LabelledRatings | Tasks:
+def _load(source: Source, path: Path) -> RatingTable | Tasks:
     """Read a data set and compare it with what was published."""
     data = source.read(path)
     found = _counts(data)
@@ -203,7 +203,7 @@ def _load(source: Source, path: Path) -> LabelledRatings | Tasks:
     return data
 
 
-def _counts(data: LabelledRatings | Tasks) -> dict[str, int]:
+def _counts(data: RatingTable | Tasks) -> dict[str, int]:
     if isinstance(data, Tasks):
         return {"samples": data.n_values, "tasks": data.n_tasks, "features": data.n_items}
     ratings = data.ratings

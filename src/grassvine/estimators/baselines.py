@@ -2,6 +2,8 @@
 
 from grassvine.baselines import DLMaFit, rtrmc, spectral_start
 from grassvine.data.tables import RatingTable
+from grassvine.data.tables.rating_input import Missing
+from grassvine.data.tables.rating_table import Duplicates
 from grassvine.engines import Engine
 from grassvine.estimators.distributed import DistributedCompleter, rank_of_items
 from grassvine.estimators.options import RandomState, as_seed
@@ -41,8 +43,8 @@ class DLMaFitCompleter(DistributedCompleter):
         user: str | None = None,
         item: str | None = None,
         rating: str | None = None,
-        duplicates: str = "error",
-        missing: str = "error",
+        duplicates: Duplicates = "error",
+        missing: Missing = "error",
         scale: tuple[float, float] | None = None,
         on_unknown: OnUnknown = "raise",
         engine: str | Engine = "local",
@@ -91,8 +93,8 @@ class RTRMCCompleter(RatingsEstimator):
         user: str | None = None,
         item: str | None = None,
         rating: str | None = None,
-        duplicates: str = "error",
-        missing: str = "error",
+        duplicates: Duplicates = "error",
+        missing: Missing = "error",
         scale: tuple[float, float] | None = None,
         on_unknown: OnUnknown = "raise",
         random_state: RandomState = 0,

@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from grassvine.data.tables.rating_input import Missing
+from grassvine.data.tables.rating_table import Duplicates
 from grassvine.engines import Engine
 from grassvine.estimators.distributed import DistributedCompleter, rank_of_items
 from grassvine.estimators.options import GOSSIP, RandomState, gossip_by_name, one_of
@@ -100,8 +102,8 @@ class MatrixCompleter(DistributedCompleter):
         user: str | None = None,
         item: str | None = None,
         rating: str | None = None,
-        duplicates: str = "error",
-        missing: str = "error",
+        duplicates: Duplicates = "error",
+        missing: Missing = "error",
         scale: tuple[float, float] | None = None,
         on_unknown: OnUnknown = "raise",
         engine: str | Engine = "local",

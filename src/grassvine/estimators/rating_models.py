@@ -1,6 +1,6 @@
 """The models of ratings that estimators fit: which problems agents get, and what they learn.
 
-With *offsets*, the default, items have offsets and users biases. The *subspace* is the paper's
+With *biases*, the default, items and users have biases. The *subspace* is the paper's
 formulation: ratings less their mean, an orthonormal basis, λ on entries that are not known.
 """
 
@@ -17,6 +17,8 @@ from grassvine.models import BiasedSolver, ItemPart, SubspaceSolver
 from grassvine.protocol import Method
 from grassvine.runs import ProblemSource, Run
 from grassvine.sums import BiasedFactorization, Exact, Validated
+from grassvine.sums.biased_fit import BiasedIterate
+from grassvine.sums.validation import ValidatedIterate
 
 RANKS = (2, 4, 8, 16, 32)  # those tried by rank="auto"
 AGREEMENT = 0.05  # ρ as a share of the squares of an agent's centred ratings
@@ -37,11 +39,11 @@ class Task:
 def biased_factors(
     summary: RatingsSummary, rank: int | None, regularization: Regularization
 ) -> Task:
-    """Fit offsets, biases and factors by sums; rank None is chosen by the agents."""
+    """Fit biases and factors by sums; rank None is chosen by the agents."""
     most = _most(summary, rank)
     ranks = (*(r for r in RANKS if r < most), most) if rank is None else ()
     method = BiasedFactorization(regularization=regularization, ranks=ranks)
-    return Task(method, summary.problems(0.0, 0.0), most, partial(_read_offsets, summary))
+    return Task(method, summary.problems(0.0, 0.0), most, partial(_read_biased, summary))
 
 
 def validated_subspace(summary: RatingsSummary, rank: int | None) -> Task:
@@ -82,23 +84,15 @@ def subspace_part(
     return _part(summary, basis, np.zeros(len(summary.items)), centre, regularization)
 
 
-def _read_offsets(summary: RatingsSummary, run: Run) -> ItemPart:
-    state = run.states[0]  # all agents have the same
-    regularization, bias_regularization = (float(value) for value in state["regularization"])
-    factors, item_biases = (
-        state["factors"].astype(np.float64),
-        state["item_biases"].astype(np.float64),
-    )
-    centre = float(state["centre"][0])
-    return _part(
-        summary, factors, item_biases, centre, BiasedSolver(regularization, bias_regularization)
-    )
+def _read_biased(summary: RatingsSummary, run: Run) -> ItemPart:
+    model = BiasedIterate.from_arrays(run.states[0])  # all agents have the same
+    solver = BiasedSolver(model.regularization, model.bias_regularization)
+    return _part(summary, model.factors, model.item_biases, model.centre, solver)
 
 
 def _read_validated(summary: RatingsSummary, run: Run) -> ItemPart:
-    state = run.states[0]
-    regularization = SubspaceSolver(float(state["unobserved"][0]))
-    return subspace_part(summary, run.bases[0], float(state["centre"][0]), regularization)
+    model = ValidatedIterate.from_arrays(run.states[0])
+    return subspace_part(summary, run.bases[0], model.centre, SubspaceSolver(model.unobserved))
 
 
 def _part(
@@ -106,14 +100,14 @@ def _part(
     factors: Array,
     item_biases: Array,
     centre: float,
-    regularization: BiasedSolver | SubspaceSolver,
+    solver: BiasedSolver | SubspaceSolver,
 ) -> ItemPart:
     return ItemPart(
         items=summary.items,
         factors=factors,
         item_biases=item_biases,
         centre=centre,
-        regularization=regularization,
+        solver=solver,
         lowest=summary.lowest,
         highest=summary.highest,
         counts=summary.counts,

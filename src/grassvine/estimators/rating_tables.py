@@ -14,6 +14,7 @@ from grassvine.data.tables import (
     ratings_from_frames,
     ratings_from_matrix,
 )
+from grassvine.data.tables.rating_rules import RatingRules
 from grassvine.foundations.errors import DataError
 from grassvine.foundations.options import whole_number
 
@@ -30,26 +31,17 @@ class Columns:
     rating: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What to do with repeated pairs and missing ratings, and the scale where there is one."""
-
-    duplicates: str = "error"
-    missing: str = "error"
-    scale: tuple[float, float] | None = None
-
-
 def as_table(
-    ratings: Any, values: Any, columns: Columns, rules: Rules, agent: str | None = None
+    ratings: Any, values: Any, columns: Columns, rules: RatingRules, agent: str | None = None
 ) -> RatingTable:
     """Return ratings as one table.
 
     Parameters
     ----------
     ratings : data frame, SciPy matrix, array, list of data frames, or RatingTable
-        A frame has a row a rating. A ``RatingTable`` is taken as it is. A matrix has a row a user
-        and a column an item; of a dense one the unknown entries are NaN. With ``values`` it holds
-        pairs: a user and an item a row.
+        A frame has one row per rating. A ``RatingTable`` is taken as it is. A matrix has one row
+        per user and one column per item; of a dense one the unknown entries are NaN. With
+        ``values`` it holds one pair of user and item per row.
     values : array-like, optional
         The rating of each pair.
     agent : str, optional

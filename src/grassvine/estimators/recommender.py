@@ -9,10 +9,12 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from grassvine.data.tables import RatingTable, table_hash
+from grassvine.data.tables.rating_input import Missing
+from grassvine.data.tables.rating_rules import RatingRules
+from grassvine.data.tables.rating_table import Duplicates
 from grassvine.estimators.persistence import PersistentEstimator
 from grassvine.estimators.rating_tables import (
     Columns,
-    Rules,
     as_pairs,
     as_table,
     backend_of,
@@ -40,8 +42,8 @@ class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # t
     user: str | None
     item: str | None
     rating: str | None
-    duplicates: str
-    missing: str
+    duplicates: Duplicates
+    missing: Missing
     scale: tuple[float, float] | None
     on_unknown: OnUnknown
 
@@ -59,9 +61,9 @@ class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # t
         Parameters
         ----------
         X : data frame, SciPy matrix, array, list of data frames, or RatingTable
-            A frame (pandas, polars, pyarrow) with a row a rating. Or a matrix with a row a user and
-            a column an item; NaN is unknown in a dense one. Or, with ``y``, a user and an item a
-            row. A list has one frame an agent, whose users it owns.
+            A frame (pandas, polars, pyarrow) with one row per rating. Or a matrix with one row per
+            user and one column per item; NaN is unknown in a dense one. Or, with ``y``, one pair of
+            user and item per row. A list has one frame per agent, whose users it owns.
         y : array-like, optional
             The ratings, where ``X`` holds only users and items.
         """
@@ -189,5 +191,5 @@ class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # t
     def _columns(self) -> Columns:
         return Columns(self.user, self.item, self.rating)
 
-    def _rules(self) -> Rules:
-        return Rules(self.duplicates, self.missing, self.scale)
+    def _rules(self) -> RatingRules:
+        return RatingRules(self.duplicates, self.missing, self.scale)

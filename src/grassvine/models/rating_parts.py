@@ -4,8 +4,8 @@ A user j gives item i about
 
     μ₀ + c_i + a_j + A_i·w_j
 
-with centre μ₀, item offsets c and factors A (shared), weights w_j and bias a_j (private). In the
-paper's formulation A is an orthonormal basis, and offsets and biases are zero. How a user is solved
+with centre μ₀, item biases c and factors A (shared), weights w_j and bias a_j (private). In the
+paper's formulation A is an orthonormal basis, and the biases are zero. How a user is solved
 from ratings is one function of the shared part, whoever asks.
 """
 
@@ -25,7 +25,7 @@ from grassvine.problems.completion import CompletionProblem
 
 @dataclass(frozen=True, slots=True)
 class BiasedSolver:
-    """μ on factors and weights, μ_b on offsets and biases; both positive."""
+    """Solves users with regularisation μ on weights and μ_b on biases; both positive."""
 
     regularization: float
     bias_regularization: float
@@ -38,7 +38,7 @@ class BiasedSolver:
 
 @dataclass(frozen=True, slots=True)
 class SubspaceSolver:
-    """The paper's: λ in [0, 1) on entries that are not known, μ ≥ 0 on all."""
+    """Solves users as in the paper: λ in [0, 1) on unknown entries, μ ≥ 0 on all."""
 
     unobserved: float = 0.0
     tikhonov: float = 0.0
@@ -67,8 +67,8 @@ class ItemPart:
         c; zeros in the paper's formulation.
     centre : float
         μ₀.
-    regularization : OffsetPenalties or CompletionPenalties
-        With which users are solved.
+    solver : BiasedSolver or SubspaceSolver
+        How users are solved from their ratings.
     lowest, highest : float
         The range of ratings, to which predictions are clipped.
     counts : array of int, one an item
@@ -79,14 +79,14 @@ class ItemPart:
     factors: Array
     item_biases: Array
     centre: float
-    regularization: UserSolver
+    solver: UserSolver
     lowest: float
     highest: float
     counts: Indices
 
     def __post_init__(self) -> None:
         """Check that everything fits together."""
-        n_items, paper = len(self.items), isinstance(self.regularization, SubspaceSolver)
+        n_items, paper = len(self.items), isinstance(self.solver, SubspaceSolver)
         if not n_items:
             raise BasisError("a model without items can say nothing; give at least one.")
         gate = as_basis if paper else as_matrix
@@ -106,7 +106,7 @@ class ItemPart:
                 f"the lowest rating, {self.lowest:g}, is above the highest, {self.highest:g}; "
                 "exchange them."
             )
-        _penalties_checked(self.regularization)
+        _check_solver(self.solver)
         object.__setattr__(self, "factors", factors)
         object.__setattr__(self, "item_biases", item_biases)
         object.__setattr__(self, "counts", counts.astype(np.int64))
@@ -118,7 +118,7 @@ class ItemPart:
 
     def solve(self, ratings: Ratings) -> tuple[Array, Array]:
         """Return weights (users×rank) and biases of users from their ratings of these items."""
-        return self.regularization.solve(self, ratings)
+        return self.solver.solve(self, ratings)
 
     def users_from(self, users: Ids, ratings: Ratings) -> "UserPart":
         """Solve users and keep them with their ratings."""
@@ -163,10 +163,10 @@ def _vector(name: str, given: Array, count: int) -> Array:
     return numbers
 
 
-def _penalties_checked(regularization: UserSolver) -> None:
+def _check_solver(solver: UserSolver) -> None:
     """Let the problems refuse what they cannot use."""
     nothing = Ratings(1, np.zeros(2, np.int64), np.empty(0, np.int32), np.empty(0))
-    if isinstance(regularization, BiasedSolver):
-        BiasedRatings(nothing, regularization.regularization, regularization.bias_regularization)
+    if isinstance(solver, BiasedSolver):
+        BiasedRatings(nothing, solver.regularization, solver.bias_regularization)
     else:
-        CompletionProblem(nothing, regularization.unobserved, regularization.tikhonov)
+        CompletionProblem(nothing, solver.unobserved, solver.tikhonov)

@@ -8,18 +8,19 @@ import numpy as np
 
 from grassvine.baselines import rtrmc, spectral_start
 from grassvine.data import Ratings, fold_ratings, hold_out_ratings, split_users
-from grassvine.datasets import SOURCES, LabelledRatings, load_ratings, read_ratings_file
+from grassvine.data.tables import RatingTable
+from grassvine.datasets import SOURCES, load_ratings, read_ratings_file
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError, unknown
 from grassvine.paper.case import Finished, Request, Results, Scale
 from grassvine.paper.runs import run_batch, run_variant
-from grassvine.paper.scores import squared_errors, squared_errors_with_offsets
+from grassvine.paper.scores import squared_errors, squared_errors_with_biases
 from grassvine.paper.tuning import N_FOLDS, Fold, with_best_step
 from grassvine.paper.variants import Variant, precon_stochastic_gossip
 from grassvine.problems import CompletionProblem
-from grassvine.protocol.agent import State
 from grassvine.runs import Run
 from grassvine.sums import BiasedFactorization
+from grassvine.sums.biased_fit import BiasedIterate
 
 BATCH = "RTRMC (batch)"
 TEST_SHARE = 0.2
@@ -66,9 +67,9 @@ class RatingsExperiment:
         """Run everything, for every data set and repeat."""
         finished: list[Finished] = []
         for name in request.datasets or self.defaults[request.scale]:
-            title, labelled = _open(name)
+            title, table = _open(name)
             for repeat in range(request.repeats or self.repeats[request.scale]):
-                split = _Split.of(labelled.ratings, request.seed + repeat)
+                split = _Split.of(table.ratings, request.seed + repeat)
                 finished += self._of_split(title, split, repeat, request)
         return Results(tuple(finished))
 
@@ -129,17 +130,19 @@ class RatingsExperiment:
         repeat: int,
         request: Request,
     ) -> Finished:
-        has_offsets = isinstance(variant.method(n_agents), BiasedFactorization)
+        has_biases = isinstance(variant.method(n_agents), BiasedFactorization)
         everything = CompletionProblem(split.train, unobserved=self.unobserved)
 
         def score(result: Run) -> dict[str, float]:
-            if has_offsets:  # all agents have the same model
-                return {"test_rmse": split.rmse_with_offsets(result.states[0])}
+            if has_biases:  # all agents have the same model
+                return {
+                    "test_rmse": split.rmse_with_biases(BiasedIterate.from_arrays(result.states[0]))
+                }
             return {"test_rmse": split.rmse(everything, result.mean)}
 
         return run_variant(
             variant,
-            _problems(split.train, n_agents, 0.0 if has_offsets else self.unobserved),
+            _problems(split.train, n_agents, 0.0 if has_biases else self.unobserved),
             rank,
             dataset=dataset,
             repeat=repeat,
@@ -167,9 +170,9 @@ class _Split:
         """The error on the test ratings, every user's weights being fitted to its own ratings."""
         return self._root(squared_errors(everything, basis, self.test, self.bounds))
 
-    def rmse_with_offsets(self, model: State) -> float:
-        """The same of a model with offsets."""
-        return self._root(squared_errors_with_offsets(self.train, model, self.test, self.bounds))
+    def rmse_with_biases(self, model: BiasedIterate) -> float:
+        """The same of a model with biases."""
+        return self._root(squared_errors_with_biases(self.train, model, self.test, self.bounds))
 
     def _root(self, total: float) -> float:
         return float(np.sqrt(total / self.test.n_values))
@@ -180,7 +183,7 @@ def _problems(train: Ratings, n_agents: int, unobserved: float) -> list[Completi
     return [CompletionProblem(part, unobserved=unobserved) for part in parts]
 
 
-def _open(name: str) -> tuple[str, LabelledRatings]:
+def _open(name: str) -> tuple[str, RatingTable]:
     """Return the title and the ratings of a published data set, or of any file of ratings."""
     if name in SOURCES:
         return name, load_ratings(name)

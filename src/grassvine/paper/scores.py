@@ -9,8 +9,7 @@ from grassvine.data import Ratings, Tasks
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.problems import CompletionProblem, MultitaskProblem
-from grassvine.problems.biased_ratings import BiasedRatings
-from grassvine.protocol.agent import State
+from grassvine.sums.biased_fit import BiasedIterate
 
 
 def squared_errors(
@@ -29,23 +28,17 @@ def squared_errors(
     return _squares(_products(basis, weights, test), test, bounds)
 
 
-def squared_errors_with_offsets(
-    train: Ratings, model: State, test: Ratings, bounds: tuple[float, float]
+def squared_errors_with_biases(
+    train: Ratings, model: BiasedIterate, test: Ratings, bounds: tuple[float, float]
 ) -> float:
     """Sum (μ₀ + c_i + a_j + A_i·w_j − y_ij)² over test entries, a_j and w_j fitted to user j.
 
-    A user without training entries is predicted by the centre and the offsets of the items.
+    A user without training entries is predicted by the centre and the item biases.
     """
-    names = "factors", "item_biases", "centre", "regularization"
-    factors, item_biases, (centre,), (regularization, bias_regularization) = (
-        model[name].astype(np.float64) for name in names
-    )
     with one_blas_thread():
-        weights, biases = BiasedRatings(train, regularization, bias_regularization).solve(
-            factors, item_biases, centre
-        )
-    predictions = _products(factors, weights, test)
-    predictions += centre + item_biases[test.items] + biases[test.users_of_values()]
+        weights, biases = model.users(train).solve(model.factors, model.item_biases, model.centre)
+    predictions = _products(model.factors, weights, test)
+    predictions += model.centre + model.item_biases[test.items] + biases[test.users_of_values()]
     return _squares(predictions, test, bounds)
 
 

@@ -101,22 +101,21 @@ class SumAgent:
         )
 
     def conclude(self, slot: int) -> StepReport:
-        """Evaluate the agent's own task at the common basis."""
-        evaluation = self._problem.evaluate(self._iterate.basis)
+        """Evaluate the fitted model on the agent's own data."""
+        cost, squared_error = self._iterate.fit_to(self._problem)
         count = self._problem.n_values
         return StepReport(
             agent=self._id,
             slot=slot,
             update=self._updates,
-            cost=evaluation.cost,
-            mse=evaluation.squared_error / count if count else math.nan,
+            cost=cost,
+            mse=squared_error / count if count else math.nan,
             gradient_norm=self._iterate.gradient_norm,
         )
 
     def state(self) -> State:
-        """Return the basis and the number of sums."""
-        updates = np.array([self._updates], dtype=np.int64)
-        return {"basis": self._iterate.basis, "updates": updates}
+        """Return the arrays of the model and the number of sums."""
+        return {**self._iterate.arrays(), "updates": np.array([self._updates], dtype=np.int64)}
 
     def log_entry(self) -> State:
         """Return the arrays of the sum with which it went on, named by their places, if it did."""

@@ -1,24 +1,19 @@
 """The model for ratings that generalises, as a method: every agent ends with the pooled model."""
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-import numpy as np
 from numpy.random import Generator
 
 from grassvine.foundations.errors import PlanError
 from grassvine.foundations.options import rank_within, real_number, whole_number
 from grassvine.networks.graph import Network
 from grassvine.networks.timetable import Timetable
-from grassvine.networks.tree import Tree
 from grassvine.problems.base import CompletesRatings, LocalProblem
 from grassvine.problems.biased_ratings import BiasedRatings
-from grassvine.protocol.agent import State
 from grassvine.protocol.method import Setup
-from grassvine.protocol.report import StepReport
 from grassvine.sums.agent import SumAgent
-from grassvine.sums.biased_fit import BiasedIterate, StoppingCriteria, fit_biased
+from grassvine.sums.biased_fit import StoppingCriteria, fit_biased
 from grassvine.sums.biased_selection import BIAS_REGULARIZATIONS, choose_biased, most_sums
 from grassvine.sums.program import Program
 
@@ -81,7 +76,7 @@ class BiasedFactorization:
         )
         return network.tree.rounds(n_sums)
 
-    def agent(self, plan: Setup, number: int, problem: LocalProblem) -> "BiasedAgent":
+    def agent(self, plan: Setup, number: int, problem: LocalProblem) -> SumAgent:
         """Make the agent that holds a problem."""
         if not isinstance(problem, CompletesRatings) or problem.alpha:
             raise PlanError(
@@ -90,7 +85,7 @@ class BiasedFactorization:
             )
         for rank in self.ranks:
             rank_within(rank, plan.rank)
-        return BiasedAgent(number, problem, self._program(plan, problem), plan.network.tree)
+        return SumAgent(number, problem, self._program(plan, problem), plan.network.tree)
 
     def _program(self, plan: Setup, problem: CompletesRatings) -> Program:
         start, criteria = plan.start(0), self._effort()
@@ -111,43 +106,3 @@ class BiasedFactorization:
 
     def _effort(self) -> StoppingCriteria:
         return StoppingCriteria(self.max_iter, self.tol)
-
-
-class BiasedAgent(SumAgent):
-    """An agent that fits offsets: its state tells factors, offsets, centre and penalties."""
-
-    def __init__(self, number: int, problem: CompletesRatings, program: Program, tree: Tree):
-        super().__init__(number, problem, program, tree)
-        self._ratings, self._threads = problem.ratings, problem.threads
-
-    def conclude(self, slot: int) -> StepReport:
-        """Evaluate the cost of the agent's own users."""
-        model = self._iterate
-        if not isinstance(model, BiasedIterate):  # stopped before the first sum
-            return super().conclude(slot)
-        problem = BiasedRatings(
-            self._ratings, model.regularization, model.bias_regularization, self._threads
-        )
-        evaluation = problem.evaluate(model.factors, model.item_biases, model.centre)
-        count = problem.n_values
-        return StepReport(
-            agent=self.id,
-            slot=slot,
-            update=self._updates,
-            cost=evaluation.cost,
-            mse=evaluation.squared_error / count if count else math.nan,
-            gradient_norm=model.gradient_norm,
-        )
-
-    def state(self) -> State:
-        """Return an orthonormal basis of the factors, and the model."""
-        model = self._iterate
-        if not isinstance(model, BiasedIterate):
-            return super().state()
-        return {
-            **super().state(),
-            "factors": model.factors,
-            "item_biases": model.item_biases,
-            "centre": np.array([model.centre]),
-            "regularization": np.array([model.regularization, model.bias_regularization]),
-        }

@@ -27,7 +27,9 @@ import numpy as np
 from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array, as_matrix
 from grassvine.foundations.options import real_number, whole_number
+from grassvine.problems.base import CompletesRatings, LocalProblem
 from grassvine.problems.biased_ratings import BiasedRatings
+from grassvine.protocol.agent import State
 from grassvine.sums.program import Iterate, Program, ProgramOutcome, Subprogram, all_reduce
 
 # The cost has settled when this many iterations together lower it by less than the tolerance.
@@ -37,13 +39,50 @@ ARMIJO = 1e-4
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class BiasedIterate(Iterate):
-    """Where the fit stands: factors, offsets and centre, and with which penalties."""
+    """The current model: factors, item biases and centre, and its regularisation."""
 
     factors: Array
     item_biases: Array
     centre: float
     regularization: float
     bias_regularization: float
+
+    def arrays(self) -> dict[str, Array]:
+        """Return the model as named arrays; :meth:`from_arrays` reads them."""
+        return {
+            "basis": self.basis,
+            "factors": self.factors,
+            "item_biases": self.item_biases,
+            "centre": np.array([self.centre]),
+            "regularization": np.array([self.regularization, self.bias_regularization]),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: State) -> "BiasedIterate":
+        """Return the model of an agent's state."""
+        names = "basis", "factors", "item_biases", "centre", "regularization"
+        basis, factors, item_biases, (centre,), (regularization, bias_regularization) = (
+            arrays[name].astype(np.float64) for name in names
+        )
+        return cls(
+            basis,
+            factors=factors,
+            item_biases=item_biases,
+            centre=float(centre),
+            regularization=float(regularization),
+            bias_regularization=float(bias_regularization),
+        )
+
+    def users(self, ratings: Ratings, threads: int = 1) -> BiasedRatings:
+        """Return the problem that solves weights and biases of users with this model."""
+        return BiasedRatings(ratings, self.regularization, self.bias_regularization, threads)
+
+    def fit_to(self, problem: LocalProblem) -> tuple[float, float]:
+        """Return cost and squared error of an agent's users."""
+        assert isinstance(problem, CompletesRatings)
+        own = self.users(problem.ratings, problem.threads)
+        evaluation = own.evaluate(self.factors, self.item_biases, self.centre)
+        return evaluation.cost, evaluation.squared_error
 
 
 @dataclass(frozen=True, slots=True)

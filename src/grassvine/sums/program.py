@@ -19,15 +19,29 @@ from numpy.typing import ArrayLike
 
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.blas import one_blas_thread
+from grassvine.problems.base import LocalProblem
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Iterate:
-    """Where a program stands: a basis, the cost of all, and the length of the gradient."""
+    """The current point of a program: a basis, the cost of all agents, and the gradient norm.
+
+    A model that has more than a basis is a subclass, with methods of its own for its arrays and
+    for its fit to one agent's data. The agent, the tree and the engines know only these methods.
+    """
 
     basis: Array
     cost: float = math.nan
     gradient_norm: float = math.nan
+
+    def arrays(self) -> dict[str, Array]:
+        """Return the fitted model as named arrays."""
+        return {"basis": self.basis}
+
+    def fit_to(self, problem: LocalProblem) -> tuple[float, float]:
+        """Return the cost of one agent's problem, and its squared error over the known values."""
+        evaluation = problem.evaluate(self.basis)
+        return evaluation.cost, evaluation.squared_error
 
 
 # Returns the arrays and numbers that are this agent's part of a sum.

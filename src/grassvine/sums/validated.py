@@ -1,10 +1,8 @@
 """The paper's completion with λ and rank chosen by the agents together, and an early stop."""
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-import numpy as np
 from numpy.random import Generator
 
 from grassvine.foundations.arrays import Array
@@ -14,13 +12,11 @@ from grassvine.geometry import Grassmann
 from grassvine.networks.graph import Network
 from grassvine.networks.timetable import Timetable
 from grassvine.problems.base import CompletesRatings, LocalProblem
-from grassvine.protocol.agent import State
 from grassvine.protocol.method import Setup
-from grassvine.protocol.report import StepReport
 from grassvine.sums.agent import SumAgent
 from grassvine.sums.exact import with_full_rank
 from grassvine.sums.program import Program
-from grassvine.sums.validation import ValidatedIterate, choose_and_fit
+from grassvine.sums.validation import choose_and_fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +71,7 @@ class Validated:
         """Go up and down a spanning tree; nothing is drawn."""
         return network.tree.rounds(self.max_iter)
 
-    def agent(self, plan: Setup, number: int, problem: LocalProblem) -> "ValidatedAgent":
+    def agent(self, plan: Setup, number: int, problem: LocalProblem) -> SumAgent:
         """Make the agent that holds a problem."""
         if not isinstance(plan.geometry, Grassmann):
             raise PlanError("Validated works on the Grassmann manifold; leave geometry out.")
@@ -85,7 +81,7 @@ class Validated:
                 "own; give CompletionProblem(ratings) without regularisation."
             )
         program = self.program(problem, plan.start(0), plan.seed)
-        return ValidatedAgent(number, problem, program, plan.network.tree)
+        return SumAgent(number, problem, program, plan.network.tree)
 
     def program(self, problem: CompletesRatings, start: Array, seed: int) -> Program:
         """Return what every agent runs over its own problem.
@@ -94,36 +90,3 @@ class Validated:
         """
         chosen = choose_and_fit(self, problem, start, seed=seed)
         return with_full_rank(chosen, start)
-
-
-class ValidatedAgent(SumAgent):
-    """An agent of :class:`Validated`: its state tells centre and λ beside the basis."""
-
-    def conclude(self, slot: int) -> StepReport:
-        """Evaluate the agent's own entries, all of them, less the centre and with λ."""
-        model, given = self._iterate, self._problem
-        if not isinstance(model, ValidatedIterate):  # stopped before anything was tried
-            return super().conclude(slot)
-        assert isinstance(given, CompletesRatings)
-        entries = given.ratings.shifted(-model.centre)
-        problem = given.with_ratings(entries, unobserved=model.unobserved)
-        evaluation = problem.evaluate(model.basis)
-        return StepReport(
-            agent=self.id,
-            slot=slot,
-            update=self._updates,
-            cost=evaluation.cost,
-            mse=evaluation.squared_error / problem.n_values if problem.n_values else math.nan,
-            gradient_norm=model.gradient_norm,
-        )
-
-    def state(self) -> State:
-        """Return the basis, the centre and λ."""
-        model = self._iterate
-        if not isinstance(model, ValidatedIterate):
-            return super().state()
-        return {
-            **super().state(),
-            "centre": np.array([model.centre]),
-            "unobserved": np.array([model.unobserved]),
-        }

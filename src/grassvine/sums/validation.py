@@ -23,7 +23,8 @@ import numpy as np
 
 from grassvine.data import Ratings, hold_out_of_users
 from grassvine.foundations.arrays import Array
-from grassvine.problems.base import CompletesRatings
+from grassvine.problems.base import CompletesRatings, LocalProblem
+from grassvine.protocol.agent import State
 from grassvine.sums.biased_fit import RatingStatistics, sum_statistics
 from grassvine.sums.conjugate_gradient import Descent, Point, StoppingRule, conjugate_gradient
 from grassvine.sums.continuation import widened
@@ -50,10 +51,32 @@ RANK_PATIENCE = 2  # ranks in a row that are not better
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ValidatedIterate(Iterate):
-    """Where the choice stands: a basis for the ratings less a centre, with λ."""
+    """The current model: a basis for the ratings less a centre, with λ."""
 
     centre: float
     unobserved: float
+
+    def arrays(self) -> dict[str, Array]:
+        """Return the model as named arrays; :meth:`from_arrays` reads them."""
+        return {
+            "basis": self.basis,
+            "centre": np.array([self.centre]),
+            "unobserved": np.array([self.unobserved]),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: State) -> "ValidatedIterate":
+        """Return the model of an agent's state."""
+        (centre,), (unobserved,) = arrays["centre"], arrays["unobserved"]
+        basis = arrays["basis"].astype(np.float64)
+        return cls(basis, centre=float(centre), unobserved=float(unobserved))
+
+    def fit_to(self, problem: LocalProblem) -> tuple[float, float]:
+        """Return cost and squared error of an agent's entries, all of them, less the centre."""
+        assert isinstance(problem, CompletesRatings)
+        entries = problem.ratings.shifted(-self.centre)
+        evaluation = problem.with_ratings(entries, unobserved=self.unobserved).evaluate(self.basis)
+        return evaluation.cost, evaluation.squared_error
 
 
 class HeldOut:

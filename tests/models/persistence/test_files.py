@@ -118,7 +118,7 @@ def test_inspect_tells_without_reading_arrays(saved: Path) -> None:
     model = ratings_model().private
     assert model is not None
     assert told.sizes == {"items": 20, "rank": 3, "users": 60, "ratings": model.seen.n_values}
-    assert told.card == CARD and told.numbers["regularization"] == {
+    assert told.card == CARD and told.numbers["solver"] == {
         "regularization": 2.0,
         "bias_regularization": 3.0,
     }

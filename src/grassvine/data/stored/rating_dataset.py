@@ -12,9 +12,10 @@ import numpy as np
 from grassvine.data.ids import Ids
 from grassvine.data.stored.exact_sums import exact_sum
 from grassvine.data.stored.rating_part import RatingPart
-from grassvine.data.stored.rating_place import RatingPlace, RatingRules, find_ratings
+from grassvine.data.stored.rating_place import RatingPlace, find_ratings
 from grassvine.data.stored.rating_scan import RatingScan, scan_ratings
 from grassvine.data.tables.rating_input import Missing, Scale, united
+from grassvine.data.tables.rating_rules import RatingRules
 from grassvine.data.tables.rating_table import Duplicates, refuse_shared
 from grassvine.data.tables.table_hash import add_ids
 from grassvine.foundations.arrays import Indices

@@ -8,9 +8,10 @@ import numpy as np
 from grassvine.data.ids import UNKNOWN, Ids
 from grassvine.data.ratings import Ratings
 from grassvine.data.stored.lazy_tables import collected
-from grassvine.data.stored.rating_place import RatingPlace, RatingRules
+from grassvine.data.stored.rating_place import RatingPlace
 from grassvine.data.tables.files import Table
 from grassvine.data.tables.rating_input import ratings_from_frame
+from grassvine.data.tables.rating_rules import RatingRules
 from grassvine.data.tables.rating_table import RatingTable
 from grassvine.foundations.errors import DataError
 

@@ -1,34 +1,14 @@
-"""Where ratings lie in files, which columns they have, and what is done with bad rows: no data."""
+"""Where ratings lie in files, and which columns they have: no data."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from grassvine.data.stored.lazy_tables import scan_parquet, scan_table
 from grassvine.data.tables.columns import guess_columns, listing, named_column
-from grassvine.data.tables.rating_input import MISSING, Missing, Scale
-from grassvine.data.tables.rating_table import DUPLICATES, Duplicates, as_scale
-from grassvine.foundations.errors import DataError, unknown
+from grassvine.foundations.errors import DataError
 
 if TYPE_CHECKING:
     import polars as pl
-
-
-@dataclass(frozen=True, slots=True)
-class RatingRules:
-    """What becomes of repeated pairs and missing ratings, and the scale where there is one."""
-
-    duplicates: Duplicates = "error"
-    missing: Missing = "error"
-    scale: Scale | None = None
-
-    def __post_init__(self) -> None:
-        """Check the choices."""
-        if self.duplicates not in DUPLICATES:
-            raise DataError(unknown("choice for duplicates", self.duplicates, DUPLICATES))
-        if self.missing not in MISSING:
-            raise DataError(unknown("choice for missing", self.missing, MISSING))
-        if self.scale is not None:
-            object.__setattr__(self, "scale", as_scale(self.scale))
 
 
 @dataclass(frozen=True, slots=True)

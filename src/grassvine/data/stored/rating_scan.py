@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from grassvine.data.ids import as_column
 from grassvine.data.stored.lazy_tables import collected
-from grassvine.data.stored.rating_place import FoundRatings, RatingPlace, RatingRules
+from grassvine.data.stored.rating_place import FoundRatings, RatingPlace
+from grassvine.data.tables.rating_rules import RatingRules
 from grassvine.foundations.errors import DataError
 
 if TYPE_CHECKING:

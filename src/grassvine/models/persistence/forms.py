@@ -86,23 +86,21 @@ class RatingsForm:
         "users",
         ascending=True,
     )
-    regularization: Mapping[str, type[UserSolver]] = {
-        "item_biases": BiasedSolver,
+    solvers: Mapping[str, type[UserSolver]] = {
+        "biased": BiasedSolver,
         "completion": SubspaceSolver,
     }
 
     def split(self, model: RatingsModel) -> tuple[Part, Part | None]:
         """Take a model of ratings apart."""
         shared, private = model.shared, model.private
-        kind = type(shared.regularization)
+        kind = type(shared.solver)
         numbers = {
             "centre": shared.centre,
             "lowest": shared.lowest,
             "highest": shared.highest,
-            "formulation": next(name for name, one in self.regularization.items() if one is kind),
-            "regularization": {
-                name: float(value) for name, value in asdict(shared.regularization).items()
-            },
+            "formulation": next(name for name, one in self.solvers.items() if one is kind),
+            "solver": {name: float(value) for name, value in asdict(shared.solver).items()},
         }
         arrays = {name: getattr(shared, name) for name in self.shared.layout}
         part = Part(numbers, arrays, shared.items.series)
@@ -119,17 +117,17 @@ class RatingsForm:
 
     def together(self, shared: Part, private: Part | None) -> RatingsModel:
         """Put a model of ratings together."""
-        wanted = {"centre", "lowest", "highest", "formulation", "regularization"}
+        wanted = {"centre", "lowest", "highest", "formulation", "solver"}
         numbers = check_keys("the numbers of the model", shared.numbers, wanted)
         formulation = numbers["formulation"]
-        if not isinstance(formulation, str) or formulation not in self.regularization:
+        if not isinstance(formulation, str) or formulation not in self.solvers:
             raise ModelError(f"there is no formulation {formulation!r}; save the model again.")
-        kind = self.regularization[formulation]
+        kind = self.solvers[formulation]
         names = set(kind.__dataclass_fields__)
-        given = check_keys("the penalties of the model", numbers["regularization"], names)
+        given = check_keys("the solver of the model", numbers["solver"], names)
         part = ItemPart(
             items=Ids(shared.ids),
-            regularization=kind(**given),
+            solver=kind(**given),
             **{name: numbers[name] for name in ("centre", "lowest", "highest")},
             **shared.arrays,
         )

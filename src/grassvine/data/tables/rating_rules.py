@@ -1,0 +1,25 @@
+"""What is done with repeated pairs, missing ratings and ratings off the scale: stated once."""
+
+from dataclasses import dataclass
+
+from grassvine.data.tables.rating_input import MISSING, Missing, Scale
+from grassvine.data.tables.rating_table import DUPLICATES, Duplicates, as_scale
+from grassvine.foundations.errors import DataError, unknown
+
+
+@dataclass(frozen=True, slots=True)
+class RatingRules:
+    """How to treat repeated pairs and missing ratings, and the scale where there is one."""
+
+    duplicates: Duplicates = "error"
+    missing: Missing = "error"
+    scale: Scale | None = None
+
+    def __post_init__(self) -> None:
+        """Check the choices."""
+        if self.duplicates not in DUPLICATES:
+            raise DataError(unknown("choice for duplicates", self.duplicates, DUPLICATES))
+        if self.missing not in MISSING:
+            raise DataError(unknown("choice for missing", self.missing, MISSING))
+        if self.scale is not None:
+            object.__setattr__(self, "scale", as_scale(self.scale))
