@@ -62,7 +62,7 @@ def movielens(
 def biased(
     dataset: str = "ml-1m", seeds: tuple[int, ...] = (0, 1, 2), rank: int = 10, n_agents: int = 10
 ) -> Iterator[Row]:
-    """Biases and factors, clipped; the regularisation is chosen on entries held out of the training part.
+    """Biases and factors, clipped; regularisation chosen on entries held out of the training part.
 
     Every agent predicts the test ratings of its own users.
     """

@@ -92,7 +92,7 @@ REFUSALS = {
     "a web page": ("\n<!DOCTYPE html>\n<title>404</title>", "x is a web page, perhaps of a failed"),
     "another CSV": ("movieId,title,genres\n1,Toy,A\n", "x is no MovieLens file: its first line"),
     "movies.dat": ("1::Toy Story (1995)::Comedy\n", "line 1 of .* has 3 of the 4 fields"),
-    "the same again": (GOOD + "7::30::1::8\n", "1 ratings repeat an entry"),
+    "the same again": (GOOD + "7::30::1::8\n", "1 ratings repeat a user and an item"),
 }
 
 

@@ -1,17 +1,20 @@
 """The rivals on ratings, with the surface of :class:`MatrixCompleter`."""
 
+from typing import Any, Self
+
 from grassvine.baselines import DLMaFit, rtrmc, spectral_start
-from grassvine.data.tables import RatingTable
+from grassvine.data.tables import table_hash
 from grassvine.data.tables.rating_input import Missing
 from grassvine.data.tables.rating_table import Duplicates
 from grassvine.engines import Engine
 from grassvine.estimators.distributed import DistributedCompleter, rank_of_items
 from grassvine.estimators.options import RandomState, as_seed
 from grassvine.estimators.rating_models import PAPER_REGULARIZATION, Task, subspace, subspace_part
+from grassvine.estimators.rating_tables import as_table, backend_of
 from grassvine.estimators.ratings_summary import RatingsSummary, from_table
 from grassvine.estimators.recommender import RatingsEstimator
 from grassvine.foundations.options import real_number
-from grassvine.models import ItemPart, SubspaceSolver
+from grassvine.models import RatingsModel, SubspaceSolver
 from grassvine.models.unknown import OnUnknown
 from grassvine.networks import Network
 from grassvine.problems import CompletionProblem
@@ -110,7 +113,9 @@ class RTRMCCompleter(RatingsEstimator):
         self.on_unknown = on_unknown
         self.random_state = random_state
 
-    def _learn(self, table: RatingTable) -> ItemPart:
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from ratings; the arguments are those of :meth:`MatrixCompleter.fit`."""
+        table = as_table(X, y, self._columns(), self._rules())
         rank = rank_of_items(self.rank, len(table.items))
         regularization = real_number("regularization", self.regularization, least=0.0, below=1.0)
         centre = float(table.ratings.values.mean())
@@ -121,4 +126,8 @@ class RTRMCCompleter(RatingsEstimator):
         self.n_iter_ = len(result.iterations)
         self.stop_reason_ = result.stop_reason
         summary = from_table(table, [table.ratings])
-        return subspace_part(summary, result.basis, centre, SubspaceSolver(regularization))
+        shared = subspace_part(summary, result.basis, centre, SubspaceSolver(regularization))
+        users = shared.users_from(table.users, table.ratings)
+        self._keep(RatingsModel(shared, users), table, table_hash(table))
+        self.backend_ = backend_of(X)
+        return self

@@ -8,7 +8,8 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
-from grassvine.data.tables import RatingTable, table_hash
+from grassvine.data.stored import RatingDataset
+from grassvine.data.tables import RatingTable
 from grassvine.data.tables.rating_input import Missing
 from grassvine.data.tables.rating_rules import RatingRules
 from grassvine.data.tables.rating_table import Duplicates
@@ -17,13 +18,11 @@ from grassvine.estimators.rating_tables import (
     Columns,
     as_pairs,
     as_table,
-    backend_of,
     like,
 )
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError
 from grassvine.models import RatingsModel
-from grassvine.models.rating_parts import ItemPart
 from grassvine.models.unknown import OnUnknown
 
 if TYPE_CHECKING:
@@ -33,8 +32,7 @@ if TYPE_CHECKING:
 class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Learns from ratings, predicts and recommends.
 
-    A subclass learns the items in ``_learn`` and has the options that name columns and say what to
-    do with bad rows.
+    A subclass has ``fit``, and the options that name columns and say what to do with bad rows.
     """
 
     _model_type = RatingsModel
@@ -46,34 +44,6 @@ class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # t
     missing: Missing
     scale: tuple[float, float] | None
     on_unknown: OnUnknown
-
-    def _learn(self, table: RatingTable) -> ItemPart:
-        """Learn the shared part from a table."""
-        raise NotImplementedError
-
-    def _agent_column(self) -> str | None:
-        """Return the column that names the owners, where there is one."""
-        return None
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from ratings.
-
-        Parameters
-        ----------
-        X : data frame, SciPy matrix, array, list of data frames, or RatingTable
-            A frame (pandas, polars, pyarrow) with one row per rating. Or a matrix with one row per
-            user and one column per item; NaN is unknown in a dense one. Or, with ``y``, one pair of
-            user and item per row. A list has one frame per agent, whose users it owns.
-        y : array-like, optional
-            The ratings, where ``X`` holds only users and items.
-        """
-        table = as_table(X, y, self._columns(), self._rules(), self._agent_column())
-        shared = self._learn(table)
-        model = RatingsModel(shared, shared.users_from(table.users, table.ratings))
-        n_users, n_ratings = len(table.users), table.ratings.n_values
-        self._keep(model, table.assumed, table_hash(table), n_users, n_ratings)
-        self.backend_ = backend_of(X)
-        return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Take in ratings of new users, or more ratings of known ones; what is shared stays."""
@@ -166,17 +136,12 @@ class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # t
         return users, items, table.ratings.values
 
     def _keep(
-        self,
-        model: RatingsModel,
-        assumed: tuple[str, ...],
-        data_hash: str,
-        n_users: int,
-        n_ratings: int,
+        self, model: RatingsModel, source: RatingTable | RatingDataset, data_hash: str
     ) -> None:
         self.model_ = model
-        self.assumed_, self.data_hash_ = assumed, data_hash
-        self.n_users_, self.n_items_ = n_users, len(model.shared.items)
-        self.n_ratings_ = n_ratings
+        self.assumed_, self.data_hash_ = source.assumed, data_hash
+        self.n_users_, self.n_items_ = source.n_users, len(source.items)
+        self.n_ratings_ = source.n_ratings
         self.rank_ = model.shared.rank
 
     def _take(self, model: RatingsModel, *, named: bool = False) -> None:

@@ -42,6 +42,16 @@ class RatingTable:
     assumed: tuple[str, ...] = ()
 
     @property
+    def n_users(self) -> int:
+        """The number of users."""
+        return len(self.users)
+
+    @property
+    def n_ratings(self) -> int:
+        """The number of ratings."""
+        return self.ratings.n_values
+
+    @property
     def report(self) -> dict[str, int]:
         """Counts: of ratings, users and items, and of users and items that have hardly any."""
         per_user = np.diff(self.ratings.starts)
