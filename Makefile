@@ -22,7 +22,7 @@ help:  ## list the targets
 	$(PIP) install --constraint constraints.txt --editable '.[ray]'
 	@touch $@
 
-demo: .venv/installed  ## install, complete half-erased images among six agents, show the result
+demo: .venv/installed  ## install, complete erased images among six agents, show the result
 	$(BIN)/grassvine demo
 
 test: .venv/installed-dev  ## run the tests but those marked slow, paper or cluster

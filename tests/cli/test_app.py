@@ -21,10 +21,15 @@ def test_the_demo_prints_one_object_and_nothing_else(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     errors = result["relative_error"]
-    assert errors["gossip"] < errors["alone"]
-    assert result["n_agents"] == 6 and result["n_images"] == 1797
-    assert 0.0 < result["agreement_degrees"] < 10.0
-    assert result["bytes"] == result["messages"] * 64 * 8 * 8
+    assert list(errors) == ["alone", "gossip", "exact", "pooled"]
+    assert errors["alone"] >= 1.3 * errors["pooled"]
+    assert errors["exact"] == pytest.approx(errors["pooled"], rel=1e-9)
+    assert result["worse_than_pooled"]["alone"] == errors["alone"] / errors["pooled"] - 1.0
+    assert result["worst_relative_error"]["alone"] > errors["alone"]
+    assert result["n_agents"] == 6 and result["n_images"] + result["n_test_images"] == 1083
+    assert result["gossip"]["bytes"] == result["gossip"]["messages"] * 64 * result["rank"] * 8
+    assert 0.0 < result["gossip"]["agreement_degrees"] < 20.0
+    assert result["exact"]["agreement_degrees"] < 1e-6
     assert Path(result["picture"]).is_file()
     assert done.stderr == ""  # no progress bar where there is no terminal
 
@@ -32,8 +37,9 @@ def test_the_demo_prints_one_object_and_nothing_else(tmp_path: Path) -> None:
 def test_the_demo_prints_a_table(tmp_path: Path) -> None:
     done = call("demo", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    for part in ("each agent alone", "gossip", "pooled", "agent 5", "neighbours agree to", "MB"):
+    for part in ("each agent alone", "gossip", "exact (the default)", "pooled", "% worse", "equal"):
         assert part in done.stdout
+    assert done.stdout.count("What to see: ") == 1
     assert (tmp_path / "grassvine-demo" / "digits.png").is_file()
 
 
@@ -45,6 +51,9 @@ def test_it_tells_its_version() -> None:
     ("arguments", "code", "message"),
     [
         (["demo", "--missing", "1.5"], 3, "grassvine: missing is 1.5; choose a finite number"),
+        (["demo", "--missing", "0"], 3, "grassvine: no pixel of the test images is erased"),
+        (["demo", "--missing", "0.999"], 3, "grassvine: agent 0 knows only"),
+        (["demo", "--agents", "21"], 2, "20"),
         (["demo", "--agents", "1"], 2, "greater than or equal to 2"),
         (["demo", "--seed", "-1"], 3, "grassvine: seed is -1; choose a number at least 0"),
         (["demo", "--sed", "1"], 2, "No such option: --sed"),

@@ -66,7 +66,7 @@ REFUSALS = {
     "movies only": ("1:\n2:\n", "x holds movies but no rating; get the files anew"),
     "nothing": ("", "x is empty"),
     "a web page": ("<html>", "x is a web page"),
-    "the same again": (GOOD + "8,1,2005-01-03\n", "1 ratings repeat an entry"),
+    "the same again": (GOOD + "8,1,2005-01-03\n", "1 ratings repeat a user and an item"),
 }
 
 

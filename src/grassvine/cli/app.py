@@ -65,16 +65,16 @@ def _options(
 @app.command()
 def demo(
     agents: Annotated[
-        int, typer.Option(min=2, max=20, help="How many agents share the images.")
+        int, typer.Option(min=2, max=20, help="How many agents; each holds one digit.")
     ] = 6,
     missing: Annotated[float, typer.Option(help="The share of pixels to erase.")] = 0.6,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     out: Annotated[Path, typer.Option(help="The folder for the picture.")] = Path("grassvine-demo"),
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Complete images of which most pixels are erased, among agents that keep their images."""
+    """Complete erased pixels of all digits, among agents that hold images of one digit each."""
     from grassvine.cli.show import demo_object, demo_table
-    from grassvine.demo import compare, draw, masked_digits
+    from grassvine.demo import compare, draw, masked_digits, one_kind_each
     from grassvine.demo.comparison import N_SLOTS
     from grassvine.foundations.files import make_folder
     from grassvine.report.progress import ProgressBar
@@ -82,7 +82,8 @@ def demo(
     folder = make_folder(out)
     began = time.perf_counter()
     with ProgressBar(N_SLOTS, "gossip") as bar:
-        comparison = compare(masked_digits(missing, seed), agents, seed, observers=[bar])
+        shares = one_kind_each(masked_digits(missing, seed), agents, seed)
+        comparison = compare(shares, seed, observers=[bar])
     try:
         picture = draw(comparison, folder / "digits.png")
     except MissingExtra as absent:

@@ -6,55 +6,73 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from grassvine.demo import Comparison
+from grassvine.demo import METHODS, Comparison, compared_with_pooled, what_to_see
+from grassvine.runs import Run
+
+TITLES = {
+    "alone": "each agent alone",
+    "gossip": "gossip (the paper's)",
+    "exact": "exact (the default)",
+    "pooled": "pooled (one owner of all)",
+}
 
 
 def demo_object(comparison: Comparison, seconds: float, picture: Path | None) -> dict[str, Any]:
     """The demonstration as one object."""
-    run = comparison.run
+    shares = comparison.shares
     return {
-        "n_agents": run.plan.network.n_agents,
-        "n_images": len(comparison.owner),
-        "rank": run.plan.rank,
-        "relative_error": {
-            "alone": comparison.errors(comparison.alone),
-            "gossip": comparison.errors(comparison.gossip),
-            "pooled": comparison.errors(comparison.pooled),
+        "n_agents": shares.n_agents,
+        "n_images": shares.n_images,
+        "n_test_images": len(shares.test.kinds),
+        "rank": comparison.exact.plan.rank,
+        "relative_error": {method: comparison.error(method) for method in METHODS},
+        "worst_relative_error": {
+            method: float(comparison.errors(method).max()) for method in METHODS
         },
-        "agreement_degrees": run.agreement_degrees,
-        "messages": run.messages,
-        "bytes": run.bytes,
+        "worse_than_pooled": {method: comparison.excess(method) for method in METHODS},
+        "gossip": _communication(comparison.gossip),
+        "exact": _communication(comparison.exact),
+        "what_to_see": what_to_see(comparison),
         "seconds": seconds,
         "picture": None if picture is None else str(picture),
     }
 
 
 def demo_table(comparison: Comparison, seconds: float, picture: Path | None) -> None:
-    """The demonstration as a table and three lines."""
-    run = comparison.run
-    n_agents = run.plan.network.n_agents
+    """The demonstration as a table, a sentence of what to see, and what it took."""
+    shares = comparison.shares
     table = Table(title="relative error at the erased pixels", title_justify="left")
-    for name in ("images of", "each agent alone", "gossip", "pooled"):
-        table.add_column(name, justify="left" if name == "images of" else "right")
-    for agent in [*range(n_agents), None]:
-        if agent is None:
-            table.add_section()
+    table.add_column("method")
+    for name in ("mean of agents", "worst agent", "to pooled"):
+        table.add_column(name, justify="right")
+    for method in METHODS:
+        pooled = method == "pooled"
         table.add_row(
-            "all" if agent is None else f"agent {agent}",
-            *(
-                f"{comparison.errors(completed, agent):.3f}"
-                for completed in (comparison.alone, comparison.gossip, comparison.pooled)
-            ),
+            TITLES[method],
+            f"{comparison.error(method):.3f}",
+            "" if pooled else f"{comparison.errors(method).max():.3f}",
+            "" if pooled else compared_with_pooled(comparison, method),
         )
     console = Console()
     console.print(
-        f"{len(comparison.owner)} images of 8×8 pixels, {1 - comparison.images.known.mean():.0%} "
-        f"erased, kept by {n_agents} agents in a ring; rank {run.plan.rank}"
+        f"{shares.n_agents} agents in a ring hold {shares.n_images} images of 8×8 pixels, each "
+        f"agent of one digit only; each completes {len(shares.test.kinds)} other images of all "
+        f"these digits. {100 * (1 - shares.test.known.mean()):.0f} % of all pixels are erased; "
+        f"rank {comparison.exact.plan.rank}.",
     )
     console.print(table)
-    console.print(f"neighbours agree to {run.agreement_degrees:.1f}°")
-    console.print(
-        f"{run.bytes / 1e6:.1f} MB exchanged in {run.messages} messages, no image among them"
+    console.print(what_to_see(comparison))
+    sent = " and ".join(
+        f"{run.bytes / 1e6:.1f} MB by {name}"
+        for name, run in (("gossip", comparison.gossip), ("exact", comparison.exact))
     )
     where = "" if picture is None else f"; picture: {picture}"
-    console.print(f"{seconds:.1f} s{where}")
+    console.print(f"Sent: {sent}; {seconds:.1f} s{where}")
+
+
+def _communication(run: Run) -> dict[str, Any]:
+    return {
+        "agreement_degrees": run.agreement_degrees,
+        "messages": run.messages,
+        "bytes": run.bytes,
+    }

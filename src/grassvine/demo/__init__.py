@@ -1,7 +1,20 @@
-"""The demonstration: six agents complete half-erased images that none of them shows the others."""
+"""The demonstration: agents that hold one kind of digit each complete images of all kinds."""
 
-from grassvine.demo.comparison import Comparison, compare
+from grassvine.demo.comparison import METHODS, Comparison, compare
 from grassvine.demo.images import MaskedImages, masked_digits
 from grassvine.demo.picture import draw
+from grassvine.demo.shares import Shares, one_kind_each
+from grassvine.demo.words import compared_with_pooled, what_to_see
 
-__all__ = ["Comparison", "MaskedImages", "compare", "draw", "masked_digits"]
+__all__ = [
+    "METHODS",
+    "Comparison",
+    "MaskedImages",
+    "Shares",
+    "compare",
+    "compared_with_pooled",
+    "draw",
+    "masked_digits",
+    "one_kind_each",
+    "what_to_see",
+]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grassvine.data import Ratings
-from grassvine.foundations.arrays import Array
+from grassvine.foundations.arrays import Array, Indices
 from grassvine.foundations.options import real_number
 from grassvine.foundations.seeds import stream
 
@@ -15,10 +15,18 @@ BRIGHTEST = 16.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MaskedImages:
-    """Images (one a row) of which only some pixels are known; a pixel plays the part of an item."""
+    """Images (one a row) of which only some pixels are known; a pixel plays the part of an item.
+
+    ``kinds`` has the digit that each image shows.
+    """
 
     pixels: Array
     known: NDArray[np.bool_]
+    kinds: Indices
+
+    def take(self, chosen: Indices) -> "MaskedImages":
+        """Some of the images, in the order in which they are given."""
+        return MaskedImages(self.pixels[chosen], self.known[chosen], self.kinds[chosen])
 
     def ratings(self) -> Ratings:
         """The known pixels: the images are the users."""
@@ -34,6 +42,7 @@ def masked_digits(missing: float = 0.6, seed: int = 0) -> MaskedImages:
     from sklearn.datasets import load_digits
 
     real_number("missing", missing, least=0.0, below=1.0)
-    pixels = load_digits().data.astype(np.float64)
+    digits = load_digits()
+    pixels = digits.data.astype(np.float64)
     known = stream(seed, "data", "known pixels").random(pixels.shape) >= missing
-    return MaskedImages(pixels, known)
+    return MaskedImages(pixels, known, digits.target.astype(np.int64))
