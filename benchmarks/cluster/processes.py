@@ -33,7 +33,7 @@ def cpu_seconds() -> float:
 
 @contextmanager
 def memory_watch(seconds: float = 0.25) -> Iterator[dict[str, float]]:
-    """Keep in ``gigabytes`` by how much the memory of the machine in use grew at the most."""
+    """Keep in ``gigabytes`` by how much the snapshot of the machine in use grew at the most."""
     peak = {"gigabytes": 0.0}
     before = _available()
     over = threading.Event()
@@ -57,7 +57,7 @@ def own_peak_gigabytes() -> float:
 
 
 def actor_gigabytes() -> list[float]:
-    """Return the memory of each actor now, without what it shares with others."""
+    """Return the snapshot of each actor now, without what it shares with others."""
     return [
         _gigabytes(number, "RssAnon")
         for number in family()

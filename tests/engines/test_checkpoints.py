@@ -118,8 +118,8 @@ def test_two_generations_of_memories_stay(tmp_path: Path) -> None:
     epoch = checkpoints.new_epoch()
     for slot in (2, 4, 6, 8):
         mark = keep(checkpoints, epoch, slot, mark)
-    kept = sorted(path.name for path in (tmp_path / "epoch-000001").glob("agent-000.*.memory"))
-    assert kept == ["agent-000.000000006.memory", "agent-000.000000008.memory"]
+    kept = sorted(path.name for path in (tmp_path / "epoch-000001").glob("agent-000.*.snapshot"))
+    assert kept == ["agent-000.000000006.snapshot", "agent-000.000000008.snapshot"]
     (tmp_path / "epoch-000001" / "000000008.json").unlink()
     before = checkpoints.newest()
     assert before.slot == 6
@@ -149,7 +149,7 @@ def test_a_spoilt_declaration_is_refused(tmp_path: Path, text: str) -> None:
         checkpoints.newest()
 
 
-@pytest.mark.parametrize("kind", ["lessons", "memory"])
+@pytest.mark.parametrize("kind", ["log", "snapshot"])
 def test_a_spoilt_file_is_refused(tmp_path: Path, kind: str) -> None:
     checkpoints = opened(tmp_path)
     mark = keep(checkpoints, checkpoints.new_epoch(), 4, START)
@@ -160,10 +160,10 @@ def test_a_spoilt_file_is_refused(tmp_path: Path, kind: str) -> None:
     for spoilt in (whole[:-1], bytes(flipped), b"", b"x" * 100):
         path.write_bytes(spoilt)
         with pytest.raises(CheckpointError, match=f"{kind} is cut off, altered or missing"):
-            list(files.log_entries(mark)) if kind == "lessons" else files.snapshot(mark)
+            list(files.log_entries(mark)) if kind == "log" else files.snapshot(mark)
     path.unlink()
     with pytest.raises(CheckpointError, match="missing"):
-        list(files.log_entries(mark)) if kind == "lessons" else files.snapshot(mark)
+        list(files.log_entries(mark)) if kind == "log" else files.snapshot(mark)
 
 
 def test_a_host_without_the_folder_says_what_it_needs(tmp_path: Path) -> None:

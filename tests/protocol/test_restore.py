@@ -115,7 +115,7 @@ FINISHING = {
 
 
 class Company:
-    """The agents of a plan, their lessons as files would keep them, and all that was heard."""
+    """The agents of a plan, their log entries as files would keep them, and all that was heard."""
 
     def __init__(self, case: tuple[Method, Problems], network: gv.networks.Network):
         method, problems = case
@@ -229,7 +229,7 @@ PASSES = {
 
 
 @pytest.mark.parametrize("case", SUMS.values(), ids=SUMS)
-def test_sums_are_recalled_without_a_pass_over_the_data(
+def test_sums_are_restored_without_a_pass_over_the_data(
     case: tuple[Method, Problems], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     passes = []
@@ -378,14 +378,16 @@ def test_lessons_for_an_agent_that_has_none_are_refused() -> None:
     for name in ("stochastic", "D-LMaFit"):
         company = Company(OTHERS[name], gv.networks.path(3))
         log_entries: Sequence[State] = [{}, {"0": np.zeros(2)}]
-        with pytest.raises(MessageError, match="its memory tells all that it learned; give"):
+        with pytest.raises(MessageError, match="its snapshot tells all that it learned; give"):
             company.factories[1]().restore(log_entries, company.agents[1].snapshot())
 
 
 def test_a_basis_that_is_none_is_refused() -> None:
     company = Company(OTHERS["stochastic"], gv.networks.path(3))
     snapshot = {**company.agents[1].snapshot(), "basis": np.ones((20, RANK))}
-    with pytest.raises(MessageError, match="'basis' in the memory of agent 1 are not orthonormal"):
+    with pytest.raises(
+        MessageError, match="'basis' in the snapshot of agent 1 are not orthonormal"
+    ):
         company.factories[1]().restore([], snapshot)
 
 

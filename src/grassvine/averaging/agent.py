@@ -112,7 +112,7 @@ class NeighbourAgent:
             for log_entry in log_entries:
                 if log_entry:
                     self._hear(self._inbox_of(log_entry))
-        what, stands = f"the memory of agent {self._id}", self.snapshot()
+        what, stands = f"the snapshot of agent {self._id}", self.snapshot()
         shapes = {name: array.shape for name, array in stands.items()}
         require_equal_state(checked_arrays(snapshot, shapes, what), stands, what)
 
@@ -152,7 +152,7 @@ class NeighbourAgent:
             )
 
     def _inbox_of(self, log_entry: State) -> Inbox:
-        what = f"lesson {self._n_heard} of agent {self._id}"
+        what = f"log entry {self._n_heard} of agent {self._id}"
         count = np.size(log_entry.get("senders", ()))
         shapes = {name: (count, *shape) for name, shape in self.expected(self._n_heard).items()}
         told = checked_arrays(log_entry, {"senders": (count,), **shapes}, what)

@@ -180,7 +180,7 @@ class DLMaFitAgent:
     def restore(self, log_entries: Iterable[State], snapshot: State) -> None:
         """Take all that moves; the residual is computed anew, to the same bits."""
         refuse_log_entries(log_entries, self._id)
-        what = f"the memory of agent {self._id}"
+        what = f"the snapshot of agent {self._id}"
         shapes = {name: array.shape for name, array in self.snapshot().items()}
         told = checked_arrays(snapshot, shapes, what)
         self._factor, self._coordinates = told["factor"], told["coordinates"]

@@ -3,8 +3,8 @@
 ::
 
     epoch-000002/                   what one crew of hosts wrote, and nobody else
-        agent-003.000000120.lessons what the agent learned and reported since the last checkpoint
-        agent-003.000000120.memory  the rest of what it was at slot 120
+        agent-003.000000120.log       what the agent learned and reported since the last checkpoint
+        agent-003.000000120.snapshot  the rest of what it was at slot 120
         000000120.json              slot 120 is complete: every agent's files are there
 
 A crew makes a new epoch when it begins, after every loss too. A host that was cut off may go on
@@ -35,16 +35,16 @@ from grassvine.protocol.report import StepReport
 
 FORMAT = "grassvine checkpoint 1"
 KEYS = {"format", "timetable", "n_agents", "slot", "segments"}
-LESSON, REPORTS, ORIGIN = "lesson ", "reports", "origin"
+LESSON, REPORTS, ORIGIN = "log entry ", "reports", "origin"
 _EPOCH = re.compile(r"epoch-(\d{6})")
 _COMPLETE = re.compile(r"(\d{9})\.json")
 
-Segment = tuple[int, int]  # epoch and slot: an agent's lessons up to that slot
+Segment = tuple[int, int]  # epoch and slot: an agent's log entries up to that slot
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A complete checkpoint: its slot, and where the lessons up to there are."""
+    """A complete checkpoint: its slot, and where the log entries up to there are."""
 
     slot: int = 0
     segments: tuple[Segment, ...] = ()
@@ -85,8 +85,8 @@ class AgentFiles:
         arrays[REPORTS] = np.frombuffer(reports, dtype=np.uint8)
         arrays[ORIGIN] = np.array([origin])
         try:
-            _write(self._path(segment, "lessons"), arrays)
-            _write(self._path(segment, "memory"), snapshot)
+            _write(self._path(segment, "log"), arrays)
+            _write(self._path(segment, "snapshot"), snapshot)
         except OutputError as cause:
             raise OutputError(
                 f"{cause} Every host must reach the checkpoint folder by the same path."
@@ -96,7 +96,7 @@ class AgentFiles:
         """Read what the agent learned up to a checkpoint, in order, a segment at a time."""
         for segment in mark.segments:
             log_entries: dict[str, dict[str, NDArray[Any]]] = {}
-            for key, array in sorted(_read_all(self._path(segment, "lessons")).items()):
+            for key, array in sorted(_read_all(self._path(segment, "log")).items()):
                 if key.startswith(LESSON):
                     place, name = key.removeprefix(LESSON).split(" ", 1)
                     log_entries.setdefault(place, {})[name] = array
@@ -104,21 +104,21 @@ class AgentFiles:
 
     def snapshot(self, mark: Checkpoint) -> State:
         """Read the rest of what the agent was at a checkpoint."""
-        return _read_all(self._path(mark.segments[-1], "memory"))
+        return _read_all(self._path(mark.segments[-1], "snapshot"))
 
     def origin(self, mark: Checkpoint) -> float:
         """Read the cost at which the agent started."""
-        return float(_read_one(self._path(mark.segments[-1], "lessons"), ORIGIN)[0])
+        return float(_read_one(self._path(mark.segments[-1], "log"), ORIGIN)[0])
 
     def reports(self, mark: Checkpoint) -> Iterator[StepReport]:
         """Read what the agent reported up to a checkpoint."""
         for segment in mark.segments:
-            text = _read_one(self._path(segment, "lessons"), REPORTS).tobytes()
+            text = _read_one(self._path(segment, "log"), REPORTS).tobytes()
             yield from (StepReport(**report) for report in json.loads(text))
 
     def forget(self, segment: Segment) -> None:
-        """Remove a memory that a later one has made useless."""
-        self._path(segment, "memory").unlink(missing_ok=True)
+        """Remove a snapshot that a later one has made useless."""
+        self._path(segment, "snapshot").unlink(missing_ok=True)
 
     def _path(self, segment: Segment, kind: str) -> Path:
         epoch, slot = segment

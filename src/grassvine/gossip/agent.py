@@ -116,7 +116,7 @@ class GossipAgent:
     def restore(self, log_entries: Iterable[State], snapshot: State) -> None:
         """Take basis and number of updates."""
         refuse_log_entries(log_entries, self._id)
-        what = f"the memory of agent {self._id}"
+        what = f"the snapshot of agent {self._id}"
         n_items, rank = self._basis.shape
         told = checked_arrays(snapshot, {"basis": (n_items, rank), "updates": (1,)}, what)
         self._basis = self._geometry.as_point(

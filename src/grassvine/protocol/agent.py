@@ -16,10 +16,11 @@ class Agent(Protocol):
     """Says what it sends, takes what it receives; knows how to move, never where it runs.
 
     An agent that has reported that it is ``finished`` does not move any more: further meetings
-    leave its state, its memory and what it concludes as they are.
+    leave its state, its snapshot and what it concludes as they are.
 
     An agent whose process died is brought back by making it anew, from the same plan and data,
-    and telling it again what it learned: the lessons of its meetings, in order, and its memory.
+    and giving it again what it recorded: the log entries of its meetings, in order, and its
+    snapshot.
     Both may hold what is private; they are for whoever holds the data.
     """
 
@@ -59,7 +60,7 @@ class Agent(Protocol):
     def log_entry(self) -> State:
         """Return what the last meeting taught that :meth:`snapshot` does not tell; often nothing.
 
-        It is asked right after the meeting, and has no side effect: an agent keeps no lessons.
+        It is asked right after the meeting, and has no side effect: an agent keeps no log entries.
         """
         ...
 
@@ -73,7 +74,7 @@ class Agent(Protocol):
     def restore(self, log_entries: Iterable[State], snapshot: State) -> None:
         """Bring an agent that was just made to where the one stood that told this.
 
-        From then on it sends, accepts, reports and tells the same bits. Lessons are taken one at a
-        time; empty ones may be left out. An agent that refuses what it is told is of no use.
+        From then on it sends, accepts, reports and tells the same bits. Log entries are taken one
+        at a time; empty ones may be left out. An agent that refuses what it is told is of no use.
         """
         ...

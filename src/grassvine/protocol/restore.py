@@ -10,7 +10,7 @@ from grassvine.foundations.errors import MessageError
 from grassvine.protocol.message import Shapes
 
 # An agent may be brought back on a machine of another kind, whose last bits differ, and the way of
-# many lessons may magnify them; other data and missing lessons differ by more.
+# many log entries may magnify them; other data and missing log entries differ by more.
 OTHER_MACHINE = 1e-6
 
 
@@ -39,13 +39,13 @@ def checked_arrays(arrays: Mapping[str, ArrayLike], shapes: Shapes, what: str) -
 def require_equal_state(
     told: Mapping[str, Array], found: Mapping[str, ArrayLike], what: str
 ) -> None:
-    """Refuse lessons that led elsewhere than a memory tells."""
+    """Refuse log entries that led elsewhere than a snapshot tells."""
     for name, value in found.items():
         counts = np.issubdtype(np.asarray(value).dtype, np.integer)
         slack = 0.0 if counts else OTHER_MACHINE * float(np.abs(told[name]).max(initial=0.0))
         if not np.allclose(told[name], value, rtol=0.0, atol=slack):
             raise MessageError(
-                f"{name!r} in {what} is not what the lessons led to; give all of them as they "
+                f"{name!r} in {what} is not what the log entries led to; give all of them as they "
                 "were, in order and once each, to an agent of the same data."
             )
 
@@ -60,10 +60,10 @@ def as_counts(numbers: Array, what: str) -> list[int]:
 
 
 def refuse_log_entries(log_entries: Iterable[Mapping[str, ArrayLike]], agent: int) -> None:
-    """Refuse lessons for an agent whose memory tells everything."""
+    """Refuse log entries for an agent whose snapshot tells everything."""
     if any(log_entries):
         raise MessageError(
-            f"agent {agent} is told a lesson, but its memory tells all that it learned; "
+            f"agent {agent} is told a log entry, but its snapshot tells all that it learned; "
             "give what the same agent of the same plan told."
         )
 

@@ -39,7 +39,7 @@ class SumAgent:
         self._checksum = 0
         self._finished = ""
         self._total = np.zeros(0)
-        self._lesson: list[Array] = []
+        self._log_entry: list[Array] = []
         with one_blas_thread():
             part = next(program)
         self._iterate = part.iterate
@@ -78,7 +78,7 @@ class SumAgent:
         self._begin()
         arrived = [self._numbers_of(message) for message in inbox]
         others = [message for message in inbox if message.sender != self._id]
-        self._lesson = []
+        self._log_entry = []
         if not self._finished:
             if not others or inbox[0].sender == self._parent:
                 self._learn(arrived[0], self._shapes)
@@ -119,7 +119,7 @@ class SumAgent:
 
     def log_entry(self) -> State:
         """Return the arrays of the sum with which it went on, named by their places, if it did."""
-        return {str(place): array for place, array in enumerate(self._lesson)}
+        return {str(place): array for place, array in enumerate(self._log_entry)}
 
     def snapshot(self) -> State:
         """Return what is known of the sum under way, and by what to know that all were told."""
@@ -132,7 +132,7 @@ class SumAgent:
             for log_entry in log_entries:
                 if log_entry:
                     self._relearn(log_entry)
-            what, learned = f"the memory of agent {self._id}", self._learned()
+            what, learned = f"the snapshot of agent {self._id}", self._learned()
             shapes = {name: array.shape for name, array in learned.items()}
             size = np.size(snapshot.get("partial", ()))
             told = checked_arrays(snapshot, {**shapes, "partial": (size,)}, what)
@@ -149,7 +149,7 @@ class SumAgent:
         return {**self.state(), "checksum": np.array([self._checksum], dtype=np.int64)}
 
     def _relearn(self, log_entry: State) -> None:
-        what = f"lesson {self._updates} of agent {self._id}"
+        what = f"log entry {self._updates} of agent {self._id}"
         if self._finished:
             raise MessageError(f"there is a {what}, whose program ended before; leave it out.")
         places = [str(place) for place in range(len(log_entry))]
@@ -165,11 +165,11 @@ class SumAgent:
 
     def _learn(self, total: Array, shapes: Sequence[tuple[int, ...]]) -> None:
         """Send the program a sum."""
-        self._total, self._lesson = total, shaped(total, shapes)
+        self._total, self._log_entry = total, shaped(total, shapes)
         self._updates += 1
         self._checksum = crc32(total.data, crc32(repr(shapes).encode(), self._checksum))
         try:
-            part = self._program.send(self._lesson)
+            part = self._program.send(self._log_entry)
         except StopIteration as end:
             ending: ProgramOutcome = end.value
             self._iterate, self._finished = ending.iterate, ending.reason
