@@ -11,7 +11,7 @@ import grassvine as gv
 from grassvine.data import hold_out_ratings
 from grassvine.datasets import load_ratings
 from grassvine.paper.scores import squared_errors
-from grassvine.problems.biased_ratings import BiasedRatings
+from grassvine.problems import BiasedModel
 from grassvine.protocol.observers import AllFinished
 from grassvine.sums import BiasedFactorization
 from grassvine.sums.program import run_pooled
@@ -74,7 +74,7 @@ def biased(
         train, test = (gv.datasets.split_users(part, n_agents) for part in parts)
         plan = gv.Plan(ratings.n_items, rank, gv.networks.path(n_agents), BiasedFactorization())
         factories = [
-            partial(plan.agent, i, gv.CompletionProblem(part)) for i, part in enumerate(train)
+            partial(plan.agent, i, gv.BiasedCompletionProblem(part)) for i, part in enumerate(train)
         ]
         outcome, took = timed(
             lambda plan=plan, factories=factories: gv.LocalEngine().run(  # type: ignore[misc]
@@ -83,17 +83,15 @@ def biased(
         )
         squares = 0.0
         for state, known, asked in zip(outcome.states, train, test, strict=True):
-            regularization, bias_regularization = state["regularization"]
-            model = BiasedRatings(known, float(regularization), float(bias_regularization))
-            point = state["factors"], state["item_biases"], float(state["centre"][0])
-            found = model.predict(*point, asked.users_of_values(), asked.items)
+            model = BiasedModel.from_arrays(state)
+            found = gv.BiasedCompletionProblem(known).predict(model, asked)
             squares += float(np.sum((np.clip(found, *bounds) - asked.values) ** 2))
         errors.append(float(np.sqrt(squares / sum(part.n_values for part in test))))
         yield {
             "what": f"{dataset}, biases, rank {rank}, N = {n_agents}, split {seed}",
             "test_rmse": errors[-1],
-            "regularization": float(regularization),
-            "bias_regularization": float(bias_regularization),
+            "regularization": model.regularization,
+            "bias_regularization": model.bias_regularization,
             "cpu_seconds": took.cpu,
         }
     yield {

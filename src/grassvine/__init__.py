@@ -50,7 +50,13 @@ if TYPE_CHECKING:
     )
     from grassvine.gossip import Gossip, StepSize
     from grassvine.models import load, save
-    from grassvine.problems import CompletionProblem, CustomProblem, MultitaskProblem, PCAProblem
+    from grassvine.problems import (
+        BiasedCompletionProblem,
+        CompletionProblem,
+        CustomProblem,
+        MultitaskProblem,
+        PCAProblem,
+    )
     from grassvine.protocol import EarlyStop, History
     from grassvine.runs import Plan, Run, run
     from grassvine.sums import Exact
@@ -64,7 +70,13 @@ _HOMES = {
     "sums": ("Exact",),
     "gossip": ("Gossip", "StepSize"),
     "protocol": ("EarlyStop", "History"),
-    "problems": ("CompletionProblem", "CustomProblem", "MultitaskProblem", "PCAProblem"),
+    "problems": (
+        "BiasedCompletionProblem",
+        "CompletionProblem",
+        "CustomProblem",
+        "MultitaskProblem",
+        "PCAProblem",
+    ),
     "engines": ("LocalEngine", "RayEngine", "ThreadsEngine"),
     "data": ("Ratings", "Tasks"),
     "data.stored": ("RatingDataset",),
@@ -106,6 +118,7 @@ _MODULES = (
 __all__ = [
     "AgentError",
     "BasisError",
+    "BiasedCompletionProblem",
     "CheckFailed",
     "CheckpointError",
     "CompletionProblem",

@@ -88,7 +88,7 @@ def test_a_wrong_file_of_options_is_named(
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (["--rank", "0"], 3, "rank is 0, but the table has 15 items"),
+        (["--rank", "-1"], 3, "rank is -1, but the table has 15 items"),
         (["--rank", "many"], 3, "rank is 'many'; give a whole number, or auto."),
         (["--regularization", "much"], 3, "regularization is 'much'; give a number, or auto."),
         (["--method", "exat"], 3, "unknown method 'exat'; did you mean 'exact'?"),

@@ -24,7 +24,7 @@ from grassvine.data import hold_out_ratings
 from grassvine.datasets import read_movielens
 from grassvine.engines.base import AgentFactory, Engine, EngineResult
 from grassvine.networks import Timetable
-from grassvine.problems.biased_ratings import BiasedRatings
+from grassvine.problems import BiasedCompletionProblem, BiasedModel
 from grassvine.protocol import Agent, Observer, StepReport
 from grassvine.sums import BiasedFactorization
 
@@ -76,7 +76,8 @@ def main() -> None:
     """Run as the command line says, and print what came of it."""
     wishes = _wishes()
     train, test = hold_out_ratings(read_movielens(wishes.ratings).ratings, 0.2, seed=0)
-    problems = [gv.CompletionProblem(part) for part in gv.datasets.split_users(train, N_AGENTS)]
+    parts = gv.datasets.split_users(train, N_AGENTS)
+    problems = [gv.BiasedCompletionProblem(part) for part in parts]
     plan = gv.Plan(
         train.n_items, RANK, gv.networks.ring(N_AGENTS), BiasedFactorization(regularization=MU)
     )
@@ -105,15 +106,8 @@ def _engine(wishes: argparse.Namespace) -> Engine:
 
 
 def _rmse(run: gv.Run, train: gv.Ratings, test: gv.Ratings) -> float:
-    state = run.states[0]  # all agents have the same
-    regularization, bias_regularization = (float(value) for value in state["regularization"])
-    factors, item_biases = (
-        state["factors"].astype(np.float64),
-        state["item_biases"].astype(np.float64),
-    )
-    predicted = BiasedRatings(train, regularization, bias_regularization).predict(
-        factors, item_biases, float(state["centre"][0]), test.users_of_values(), test.items
-    )
+    model = BiasedModel.from_arrays(run.states[0])  # all agents have the same
+    predicted = BiasedCompletionProblem(train).predict(model, test)
     return math.sqrt(float(np.mean((predicted - test.values) ** 2)))
 
 

@@ -230,7 +230,12 @@ def test_progress_is_shown_by_callbacks(
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"rank": 0}, PlanError, "rank is 0, but the table has 30 items; choose a number from 1"),
+        ({"rank": -1}, PlanError, "rank is -1, but the table has 30 items; choose a number from 0"),
+        (
+            {"rank": 0, "method": "gossip"},
+            PlanError,
+            "rank is 0, but the table has 30 items; choose a number from 1",
+        ),
         ({"rank": 31}, PlanError, "rank is 31, but the table has 30 items"),
         ({"rank": 2.0}, PlanError, "rank must be a whole number"),
         ({"method": "exakt"}, PlanError, "unknown method 'exakt'; did you mean 'exact'"),

@@ -93,7 +93,6 @@ MATRIX_REFUSALS: list[tuple[Any, dict[str, int], str]] = [
     (np.ma.masked_invalid([[1.0, np.nan]]), {}, "is a masked array; leave the masked entries out"),
     (np.ones(6), {}, r"has shape \(6,\), not items×rank; give a 2-d array"),
     (np.ones((2, 2, 2)), {}, r"has shape \(2, 2, 2\), not items×rank; give a 2-d array"),
-    (np.ones((6, 0)), {"n_items": 6}, r"has shape \(6, 0\), not 6×rank"),
     (BASIS, {"n_items": 5}, "has shape 6×2, not 5×rank; one row an item, one column a dimension"),
     (BASIS, {"rank": 3}, "has shape 6×2, not items×3; one row an item, one column a dimension"),
     (BASIS.T, {"n_items": 6, "rank": 2}, "has shape 2×6, not 6×2"),
@@ -122,6 +121,13 @@ def test_what_is_no_matrix_is_refused(
 def test_a_matrix_that_is_no_basis_is_refused(value: Array, message: str) -> None:
     with pytest.raises(BasisError, match=message):
         as_basis(value)
+
+
+def test_a_subspace_may_have_rank_0_and_other_matrices_if_they_are_allowed_to() -> None:
+    empty = np.ones((6, 0))
+    assert as_basis(empty, n_items=6).shape == as_matrix(empty, allow_empty=True).shape == (6, 0)
+    with pytest.raises(BasisError, match=r"has shape \(6, 0\), not 6×rank"):
+        as_matrix(empty, n_items=6)
 
 
 @pytest.mark.parametrize("gate", GATES)

@@ -16,7 +16,7 @@ from grassvine.data.ids import Ids
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import BasisError, DataError, PlanError
 from grassvine.models import BiasedSolver, RatingsModel, UserPart, ranking
-from grassvine.problems.biased_ratings import BiasedRatings
+from grassvine.problems import BiasedCompletionProblem
 
 USERS = [f"user {number:02}" for number in range(N_USERS)]
 ITEMS = [f"film {number:02}" for number in range(N_ITEMS)]
@@ -56,9 +56,9 @@ def test_predictions_are_the_formula_clipped_to_the_range(paper: bool) -> None:
 def test_predictions_with_offsets_are_those_of_the_problem() -> None:
     model, seen = unclipped(ratings_model()), scarce_ratings()
     shared = model.shared
-    problem = BiasedRatings(seen, 2.0, 3.0)
+    assert shared.solver == BiasedSolver(2.0, 3.0)
     users, items = seen.users_of_values(), seen.items
-    wanted = problem.predict(shared.factors, shared.item_biases, shared.centre, users, items)
+    wanted = BiasedCompletionProblem(seen).predict(shared.solver.model(shared), seen)
     found = model.predict([USERS[j] for j in users], [ITEMS[i] for i in items])
     np.testing.assert_allclose(found.ratings, wanted, atol=1e-13)
     assert found.known.all()

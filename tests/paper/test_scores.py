@@ -15,7 +15,7 @@ from grassvine.paper.scores import (
     squared_errors,
     squared_errors_with_biases,
 )
-from grassvine.sums.biased_fit import BiasedIterate
+from grassvine.problems import BiasedModel
 
 # Least squares of a dozen equations in three unknowns keep all but a few of sixteen digits.
 DIGITS = 1e-9
@@ -92,14 +92,7 @@ def test_squared_errors_with_biases_are_those_of_a_loop(bounds: tuple[float, flo
             i = test.items[place]
             guess = centre + c[i] + fitted[3] + float(a[i] @ fitted[:3])
             wanted += (min(max(guess, bounds[0]), bounds[1]) - float(test.values[place])) ** 2
-    model = BiasedIterate(
-        np.linalg.qr(a)[0],
-        factors=a,
-        item_biases=c,
-        centre=centre,
-        regularization=regularization,
-        bias_regularization=bias_regularization,
-    )
+    model = BiasedModel(a, c, centre, regularization, bias_regularization)
     found = squared_errors_with_biases(train, model, test, bounds)
     assert found == pytest.approx(wanted, rel=DIGITS)
 

@@ -17,8 +17,7 @@ from grassvine.foundations.arrays import Array
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.foundations.errors import MessageError
 from grassvine.foundations.seeds import stream
-from grassvine.problems import Evaluation, LocalProblem
-from grassvine.problems.biased_ratings import BiasedRatings
+from grassvine.problems import Evaluation, Problem
 from grassvine.protocol import Agent, Method, encode
 from grassvine.protocol.agent import State
 from grassvine.sums import BiasedFactorization, Validated
@@ -60,28 +59,32 @@ class Unmeasured:
         return self.inner.hessian_product(basis, direction)
 
 
-def completion(n_agents: int, **options: float) -> list[LocalProblem]:
+def completion(n_agents: int, **options: float) -> list[Problem]:
     parts = gv.datasets.split_users(RATINGS, n_agents)
     return [gv.CompletionProblem(part, **options) for part in parts]  # type: ignore[arg-type]
 
 
-def multitask(n_agents: int) -> list[LocalProblem]:
+def biased(n_agents: int) -> list[Problem]:
+    return [gv.BiasedCompletionProblem(part) for part in gv.datasets.split_users(RATINGS, n_agents)]
+
+
+def multitask(n_agents: int) -> list[Problem]:
     return [
         gv.MultitaskProblem(part, alpha=0.1) for part in gv.datasets.split_tasks(TASKS, n_agents)
     ]
 
 
-def components(n_agents: int) -> list[LocalProblem]:
+def components(n_agents: int) -> list[Problem]:
     return [gv.PCAProblem(part) for part in gv.datasets.split_samples(SAMPLES, n_agents)]
 
 
-def unmeasured(n_agents: int) -> list[LocalProblem]:
+def unmeasured(n_agents: int) -> list[Problem]:
     return [
         Unmeasured(gv.PCAProblem(part)) for part in gv.datasets.split_samples(SAMPLES, n_agents)
     ]
 
 
-Problems = Callable[[int], list[LocalProblem]]
+Problems = Callable[[int], list[Problem]]
 penalised = partial(completion, unobserved=0.01)
 # Coarse, so that they end soon.
 SUMS: dict[str, tuple[Method, Problems]] = {
@@ -91,8 +94,8 @@ SUMS: dict[str, tuple[Method, Problems]] = {
     "tasks": (gv.Exact(tol=1e-3), multitask),
     "components": (gv.Exact(), components),
     "own problem": (gv.Exact(tol=0.05), unmeasured),
-    "biases": (BiasedFactorization(regularization=2.0, tol=1e-2), completion),
-    "biases, auto": (BiasedFactorization(max_iter=5, tol=0.05), completion),
+    "biases": (BiasedFactorization(regularization=2.0, tol=1e-2), biased),
+    "biases, auto": (BiasedFactorization(max_iter=5, tol=0.05), biased),
     "validated": (Validated(any_rank=True, n_iter_no_change=1, max_descent_iter=2), completion),
 }
 OTHERS: dict[str, tuple[Method, Problems]] = {
@@ -224,7 +227,7 @@ PASSES = {
     gv.CompletionProblem: ("evaluate", "hessian_product", "item_blocks", "weights"),
     gv.MultitaskProblem: ("evaluate", "hessian_product", "weights"),
     gv.PCAProblem: ("evaluate", "hessian_product"),
-    BiasedRatings: ("evaluate", "solve"),
+    gv.BiasedCompletionProblem: ("evaluate", "solve"),
 }
 
 

@@ -12,8 +12,8 @@ from tests.samples import N_ITEMS, ratings
 
 import grassvine as gv
 from grassvine.foundations.errors import PlanError
+from grassvine.problems import ProblemSource
 from grassvine.protocol import StepReport
-from grassvine.runs import ProblemSource
 from grassvine.sums import BiasedFactorization
 
 
@@ -42,12 +42,11 @@ def test_agreement_is_the_largest_distance_of_linked_agents() -> None:
 
 
 def test_a_run_gives_back_all_that_its_agents_have_learned() -> None:
-    parts = [gv.CompletionProblem(part) for part in gv.datasets.split_users(ratings(), 3)]
+    method = BiasedFactorization(regularization=2.0, max_iter=5)
+    parts = gv.datasets.split_users(ratings(), 3)
     result = gv.run(
-        gv.Plan(
-            N_ITEMS, 3, gv.networks.path(3), BiasedFactorization(regularization=2.0, max_iter=5)
-        ),
-        parts,
+        gv.Plan(N_ITEMS, 3, gv.networks.path(3), method),
+        [gv.BiasedCompletionProblem(part) for part in parts],
     )
     for basis, state in zip(result.bases, result.states, strict=True):
         assert np.array_equal(state["basis"], basis)
@@ -55,7 +54,7 @@ def test_a_run_gives_back_all_that_its_agents_have_learned() -> None:
         factors = np.asarray(state["factors"], dtype=np.float64)
         # The basis is that of the factors: QR keeps their span up to rounding.
         np.testing.assert_allclose(basis @ (basis.T @ factors), factors, atol=1e-12)
-    plain = gv.run(gv.Plan(N_ITEMS, 3, gv.networks.path(3), gv.Gossip(max_iter=3)), parts)
+    plain = gv.run(gv.Plan(N_ITEMS, 3, gv.networks.path(3), gv.Gossip(max_iter=3)), problems(3))
     assert [state["basis"].tobytes() for state in plain.states] == [
         basis.tobytes() for basis in plain.bases
     ]

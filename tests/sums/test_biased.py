@@ -1,4 +1,4 @@
-"""Ratings with offsets: what many agents find by sums is what one owner of all data finds."""
+"""Completion with biases: what many agents find by sums is what one owner of all data finds."""
 
 from functools import partial
 from typing import Any
@@ -14,7 +14,7 @@ from grassvine.engines.threads import ThreadsEngine
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import PlanError
 from grassvine.foundations.seeds import stream
-from grassvine.problems.biased_ratings import BiasedRatings
+from grassvine.problems import BiasedModel
 from grassvine.protocol.observers import AllFinished
 from grassvine.sums.biased import BiasedFactorization
 from grassvine.sums.biased_fit import BiasedIterate, StoppingCriteria, fit_biased
@@ -49,15 +49,17 @@ def plan(method: BiasedFactorization, network: gv.networks.Network, seed: int = 
 def learned(plan: gv.Plan, ratings: gv.Ratings, engine: Any = None) -> tuple[Any, str]:
     """The agents' states, and why they stopped."""
     parts = gv.datasets.split_users(ratings, plan.network.n_agents)
-    makers = [partial(plan.agent, i, gv.CompletionProblem(part)) for i, part in enumerate(parts)]
+    makers = [
+        partial(plan.agent, i, gv.BiasedCompletionProblem(part)) for i, part in enumerate(parts)
+    ]
     outcome = (engine or LocalEngine()).run(makers, plan.timetable, AllFinished(len(makers)))
     return outcome.states, outcome.stop_reason
 
 
-def pooled(program: Program) -> tuple[BiasedIterate, str]:
+def pooled(program: Program) -> tuple[BiasedModel, str]:
     ending = run_pooled(program)
     assert isinstance(ending.iterate, BiasedIterate)
-    return ending.iterate, ending.reason
+    return ending.iterate.model, ending.reason
 
 
 def costs_of(program: Program) -> list[float]:
@@ -70,10 +72,8 @@ def costs_of(program: Program) -> list[float]:
             return [*costs, end.value.iterate.cost]
 
 
-def test_error(model: BiasedIterate, train: gv.Ratings, test: gv.Ratings) -> float:
-    problem = BiasedRatings(train, model.regularization, model.bias_regularization)
-    point = model.factors, model.item_biases, model.centre
-    guess = problem.predict(*point, test.users_of_values(), test.items)
+def test_error(model: BiasedModel, train: gv.Ratings, test: gv.Ratings) -> float:
+    guess = gv.BiasedCompletionProblem(train).predict(model, test)
     return float(np.sqrt(np.mean((guess - test.values) ** 2)))
 
 
@@ -90,9 +90,11 @@ def test_many_agents_find_what_one_would(network: gv.networks.Network, regulariz
     ratings = table()
     states, reason = learned(plan(BiasedFactorization(regularization), network), ratings)
     if regularization == "auto":
-        model, why = pooled(choose_biased(ratings, start(), seed=2))
+        model, why = pooled(choose_biased(gv.BiasedCompletionProblem(ratings), start(), seed=2))
     else:
-        model, why = pooled(fit_biased(BiasedRatings(ratings, regularization, 3.0), start()))
+        model, why = pooled(
+            fit_biased(gv.BiasedCompletionProblem(ratings), start(), regularization, 3.0)
+        )
     assert why in reason
     for state in states:
         # Rounding of the sums, let grow by some fifty iterations that stop short of the minimum.
@@ -109,28 +111,29 @@ def test_the_end_is_a_minimum() -> None:
     """At a tight tolerance the gradient of the whole cost vanishes, from any start alike."""
     ratings = table()
     criteria = StoppingCriteria(400, 1e-14)
-    problem = BiasedRatings(ratings, 3.0, 2.0)
-    ends = [pooled(fit_biased(problem, start(seed), criteria))[0] for seed in (0, 1)]
+    problem = gv.BiasedCompletionProblem(ratings)
+    programs = [fit_biased(problem, start(seed), 3.0, 2.0, criteria) for seed in (0, 1)]
+    iterates = [run_pooled(program).iterate for program in programs]
+    ends = [iterate.model for iterate in iterates if isinstance(iterate, BiasedIterate)]
     for model in ends:
-        there = problem.evaluate(model.factors, model.item_biases, model.centre)
+        there = problem.evaluate(model)
         by_factors, by_biases = 3.0 * model.factors, 2.0 * model.item_biases
         # A relative change of the cost of 1e-14 is one of its gradient of about 1e-7.
         error = np.linalg.norm(there.factor_gradient + by_factors)
         assert error < 1e-5 * np.linalg.norm(by_factors)
         error = np.linalg.norm(there.bias_gradient + by_biases)
         assert error < 1e-5 * np.linalg.norm(by_biases)
-    np.testing.assert_allclose(ends[0].cost, ends[1].cost, rtol=1e-9)
+    np.testing.assert_allclose(iterates[0].cost, iterates[1].cost, rtol=1e-9)
     # Of many A and W with the same product the penalties take those of equal Gram matrices.
-    weights, _ = problem.solve(ends[0].factors, ends[0].item_biases, ends[0].centre)
+    weights, _ = problem.solve(ends[0])
     gram = ends[0].factors.T @ ends[0].factors
     np.testing.assert_allclose(weights.T @ weights, gram, atol=1e-5 * float(np.trace(gram)))
 
 
 @pytest.mark.parametrize("regularization", [0.5, 5.0, 50.0])
 def test_costs_never_rise(regularization: float) -> None:
-    program = fit_biased(
-        BiasedRatings(table(), regularization, 3.0), start(), StoppingCriteria(60, 1e-9)
-    )
+    problem, criteria = gv.BiasedCompletionProblem(table()), StoppingCriteria(60, 1e-9)
+    program = fit_biased(problem, start(), regularization, 3.0, criteria)
     costs = np.array(costs_of(program))
     costs = costs[np.isfinite(costs)]
     assert len(costs) > 10 and (np.diff(costs) <= 0.0).all()
@@ -157,20 +160,23 @@ def test_run_takes_the_method_and_tells_the_cost_of_each_agent() -> None:
     ratings, network = table(), gv.networks.star(4)
     parts = gv.datasets.split_users(ratings, 4)
     run = gv.run(
-        plan(BiasedFactorization(2.0), network), [gv.CompletionProblem(part) for part in parts]
+        plan(BiasedFactorization(2.0), network),
+        [gv.BiasedCompletionProblem(part) for part in parts],
     )
-    model, _ = pooled(fit_biased(BiasedRatings(ratings, 2.0, 3.0), start()))
+    iterate = run_pooled(fit_biased(gv.BiasedCompletionProblem(ratings), start(), 2.0, 3.0)).iterate
+    assert isinstance(iterate, BiasedIterate)
+    model = iterate.model
     last = run.history["cost"][-4:]  # without the penalties of the items
     regularization = np.sum(model.factors**2) + 1.5 * np.sum(model.item_biases**2)
-    np.testing.assert_allclose(last.sum() + regularization, model.cost, rtol=1e-9)
+    np.testing.assert_allclose(last.sum() + regularization, iterate.cost, rtol=1e-9)
     assert "settled" in run.stop_reason and run.neighbour_distance < 1e-7
 
 
 def test_auto_is_about_as_good_as_the_best_of_many_on_test() -> None:
     train, test = hold_out_ratings(table(n_users=500), 0.2, seed=1)
-    model, _ = pooled(choose_biased(train, start()))
+    model, _ = pooled(choose_biased(gv.BiasedCompletionProblem(train), start()))
     others = [
-        pooled(fit_biased(BiasedRatings(train, regularization, 3.0), start()))[0]
+        pooled(fit_biased(gv.BiasedCompletionProblem(train), start(), regularization, 3.0))[0]
         for regularization in (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
     ]
     errors = [test_error(other, train, test) for other in others]
@@ -179,17 +185,17 @@ def test_auto_is_about_as_good_as_the_best_of_many_on_test() -> None:
 
 def test_auto_chooses_among_ranks() -> None:
     train, test = hold_out_ratings(table(n_users=500), 0.2, seed=1)
-    model, _ = pooled(choose_biased(train, start(), ranks=(1, 2, 3)))
+    model, _ = pooled(choose_biased(gv.BiasedCompletionProblem(train), start(), ranks=(1, 2, 3)))
     assert model.factors.shape[1] == 2  # that of the table
-    fixed, _ = pooled(choose_biased(train, start()[:, :1]))
+    fixed, _ = pooled(choose_biased(gv.BiasedCompletionProblem(train), start()[:, :1]))
     assert test_error(model, train, test) < 0.8 * test_error(fixed, train, test)
 
 
 def test_auto_does_not_depend_on_the_unit_of_the_ratings() -> None:
     ratings = table()
-    model, _ = pooled(choose_biased(ratings, start()))
+    model, _ = pooled(choose_biased(gv.BiasedCompletionProblem(ratings), start()))
     scaled = gv.Ratings(ratings.n_items, ratings.starts, ratings.items, 100.0 * ratings.values)
-    other, _ = pooled(choose_biased(scaled, start()))
+    other, _ = pooled(choose_biased(gv.BiasedCompletionProblem(scaled), start()))
     np.testing.assert_allclose(other.regularization, 100.0 * model.regularization, rtol=1e-9)
     np.testing.assert_allclose(other.item_biases, 100.0 * model.item_biases, atol=1e-5)
 
@@ -202,7 +208,7 @@ def test_noise_is_left_alone() -> None:
         ratings.n_items, ratings.starts, ratings.items, rng.standard_normal(ratings.n_values)
     )
     train, test = hold_out_ratings(noise, 0.2)
-    model, _ = pooled(choose_biased(train, start()))
+    model, _ = pooled(choose_biased(gv.BiasedCompletionProblem(train), start()))
     assert test_error(model, train, test) < 1.02 * float(np.std(test.values))
 
 
@@ -221,7 +227,13 @@ def test_what_is_held_out_does_not_depend_on_who_holds_the_users() -> None:
 
 def test_there_is_time_for_all_sums() -> None:
     criteria = StoppingCriteria(max_iter=4, tol=0.0)
-    n_sums = len(costs_of(choose_biased(table(), start(), ranks=(1, 2, 3), criteria=criteria)))
+    n_sums = len(
+        costs_of(
+            choose_biased(
+                gv.BiasedCompletionProblem(table()), start(), ranks=(1, 2, 3), criteria=criteria
+            )
+        )
+    )
     assert n_sums <= most_sums(criteria, 3)
     _, reason = learned(
         plan(BiasedFactorization(max_iter=4, tol=0.0), gv.networks.path(3)), table()
@@ -234,8 +246,8 @@ def test_extreme_tables_are_fitted() -> None:
     equal = gv.Ratings(ratings.n_items, ratings.starts, ratings.items, np.ones(ratings.n_values))
     few = ratings.take_values(np.arange(ratings.n_values) % 97 == 0)  # most users have nothing
     for extreme in (equal, few):
-        model, _ = pooled(choose_biased(extreme, start()))
-        assert np.isfinite(model.factors).all() and np.isfinite(model.cost)
+        model, _ = pooled(choose_biased(gv.BiasedCompletionProblem(extreme), start()))
+        assert np.isfinite(model.factors).all() and np.isfinite(model.item_biases).all()
         assert learned(plan(BiasedFactorization(), gv.networks.path(3)), extreme)[1]
 
 
@@ -250,7 +262,8 @@ def test_extreme_tables_are_fitted() -> None:
         {"tol": -1.0},
         {"share": 0.0},
         {"share": 1.0},
-        {"ranks": (0,)},
+        {"ranks": (-1,)},
+        {"regularization": 1.0, "ranks": (1, 2)},
     ],
 )
 def test_wrong_options_are_refused(options: dict[str, Any]) -> None:
@@ -261,9 +274,9 @@ def test_wrong_options_are_refused(options: dict[str, Any]) -> None:
 def test_wrong_problems_are_refused() -> None:
     agreed = gv.Plan(20, RANK, gv.networks.path(2), BiasedFactorization(1.0))
     for name in ("multitask", "completion, λ > 0", "completion, μ > 0"):
-        with pytest.raises(PlanError, match="plain completion problem"):
+        with pytest.raises(PlanError, match="pass BiasedCompletionProblem"):
             agreed.agent(0, PROBLEMS[name](0))
     with pytest.raises(PlanError, match="rank"):
         plan(BiasedFactorization(ranks=(RANK + 1,)), gv.networks.path(2)).agent(
-            0, gv.CompletionProblem(table())
+            0, gv.BiasedCompletionProblem(table())
         )

@@ -40,7 +40,7 @@ from grassvine.networks.graph import Network
 from grassvine.networks.mixing import Mixing, fast_mixing
 from grassvine.networks.schedule import AllEdges
 from grassvine.networks.timetable import Timetable
-from grassvine.problems.base import Eigenproblem, LocalProblem
+from grassvine.problems.base import Eigenproblem, Problem
 from grassvine.protocol.method import Setup
 
 
@@ -74,7 +74,7 @@ class DeEPCA:
         n_rounds = fast_mixing(network, self.contraction).n_rounds
         return AllEdges().draw(network, self.max_iter * n_rounds, rng)
 
-    def agent(self, plan: Setup, number: int, problem: LocalProblem) -> NeighbourAgent:
+    def agent(self, plan: Setup, number: int, problem: Problem) -> NeighbourAgent:
         """Make the agent that holds samples."""
         require_subspaces(plan, "DeEPCA")
         if not isinstance(problem, Eigenproblem):

@@ -34,7 +34,7 @@ from grassvine.networks.graph import Network
 from grassvine.networks.mixing import Mixing, plain_mixing
 from grassvine.networks.schedule import AllEdges
 from grassvine.networks.timetable import Timetable
-from grassvine.problems.base import LocalProblem, plain_ratings
+from grassvine.problems.base import Problem, plain_ratings
 from grassvine.protocol.agent import State
 from grassvine.protocol.message import Message, Shapes
 from grassvine.protocol.method import Setup
@@ -72,7 +72,7 @@ class DLMaFit:
         """Every agent hears all its neighbours at every slot."""
         return AllEdges().draw(network, self.max_iter, rng)
 
-    def agent(self, plan: Setup, number: int, problem: LocalProblem) -> "DLMaFitAgent":
+    def agent(self, plan: Setup, number: int, problem: Problem) -> "DLMaFitAgent":
         """Make the agent that holds a problem."""
         ratings = plain_ratings(problem)
         if ratings is None:

@@ -40,7 +40,7 @@ from grassvine.networks.graph import Network
 from grassvine.networks.mixing import Mixing, plain_mixing
 from grassvine.networks.schedule import AllEdges
 from grassvine.networks.timetable import Timetable
-from grassvine.problems.base import Evaluation, LocalProblem
+from grassvine.problems.base import Evaluation, LocalProblem, Problem, as_local_problem
 from grassvine.protocol.method import Setup
 
 
@@ -69,11 +69,12 @@ class REXTRA:
         """Every agent hears all its neighbours at every slot."""
         return AllEdges().draw(network, self.max_iter, rng)
 
-    def agent(self, plan: Setup, number: int, problem: LocalProblem) -> NeighbourAgent:
+    def agent(self, plan: Setup, number: int, problem: Problem) -> NeighbourAgent:
         """Make the agent that holds a problem."""
         require_subspaces(plan, "REXTRA")
-        mixing, start = plain_mixing(plan.network), plan.start(0)
-        return NeighbourAgent(number, problem, _rextra(number, problem, start, mixing, self.step))
+        own, start = as_local_problem(problem), plan.start(0)
+        program = _rextra(number, own, start, plain_mixing(plan.network), self.step)
+        return NeighbourAgent(number, own, program)
 
 
 def _rextra(

@@ -52,7 +52,7 @@ from grassvine.networks.graph import Network
 from grassvine.networks.mixing import Mixing, fast_mixing
 from grassvine.networks.schedule import AllEdges
 from grassvine.networks.timetable import Timetable
-from grassvine.problems.base import Evaluation, LocalProblem
+from grassvine.problems.base import Evaluation, LocalProblem, Problem, as_local_problem
 from grassvine.protocol.method import Setup
 
 SPACE = Grassmann()
@@ -97,12 +97,11 @@ class Tracked:
         n_rounds = fast_mixing(network, self.contraction).n_rounds
         return AllEdges().draw(network, (FIRST + self.max_iter) * n_rounds, rng)
 
-    def agent(self, plan: Setup, number: int, problem: LocalProblem) -> NeighbourAgent:
+    def agent(self, plan: Setup, number: int, problem: Problem) -> NeighbourAgent:
         """Make the agent that holds a problem."""
         require_subspaces(plan, "Tracked")
-        mixing = fast_mixing(plan.network, self.contraction)
-        program = _tracked(number, problem, plan.start(0), mixing, self)
-        return NeighbourAgent(number, problem, program)
+        own, mixing = as_local_problem(problem), fast_mixing(plan.network, self.contraction)
+        return NeighbourAgent(number, own, _tracked(number, own, plan.start(0), mixing, self))
 
 
 def _tracked(

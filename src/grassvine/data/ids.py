@@ -16,6 +16,8 @@ from grassvine.foundations.arrays import Indices
 from grassvine.foundations.errors import DataError
 
 if TYPE_CHECKING:
+    import hashlib
+
     import polars as pl
 
 UNKNOWN = -1  # the number of an id that is not among the known ones
@@ -170,6 +172,20 @@ def _series(given: object, what: str) -> "pl.Series":
         return pl.Series(ids)
     except (pl.exceptions.PolarsError, TypeError, OverflowError) as cause:
         raise DataError(f"the {what} ids cannot be used ({cause}); turn them into text.") from None
+
+
+def add_ids(digest: "hashlib._Hash", ids: Ids) -> None:
+    """Add ids to a digest, each preceded by its length, so that no two lists collide."""
+    import polars as pl
+
+    digest.update(f"{len(ids)} {kind_of(ids.series)}\n".encode())
+    if ids.series.dtype.is_integer():
+        digest.update(ids.series.to_numpy().astype("<i8").tobytes())
+        return
+    binary = ids.series.dtype == pl.Binary
+    for one in ids.series if binary else ids.series.cast(pl.String):
+        content = one if binary else one.encode()
+        digest.update(len(content).to_bytes(8, "little") + content)
 
 
 def _missing(one: object) -> bool:

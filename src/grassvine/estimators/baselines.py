@@ -3,24 +3,28 @@
 from typing import Any, Self
 
 from grassvine.baselines import DLMaFit, rtrmc, spectral_start
-from grassvine.data.tables import table_hash
+from grassvine.data.tables.conversion import backend_of
 from grassvine.data.tables.rating_input import Missing
 from grassvine.data.tables.rating_table import Duplicates
 from grassvine.engines import Engine
-from grassvine.estimators.distributed import DistributedCompleter, rank_of_items
+from grassvine.estimators.completion import DecentralizedCompleter, rank_of_items
 from grassvine.estimators.options import RandomState, as_seed
-from grassvine.estimators.rating_models import PAPER_REGULARIZATION, Task, subspace, subspace_part
-from grassvine.estimators.rating_tables import as_table, backend_of
-from grassvine.estimators.ratings_summary import RatingsSummary, from_table
+from grassvine.estimators.rating_models import (
+    PAPER_REGULARIZATION,
+    RatingsFormulation,
+    RatingSource,
+    Subspace,
+    subspace_part,
+)
 from grassvine.estimators.recommender import RatingsEstimator
 from grassvine.foundations.options import real_number
-from grassvine.models import RatingsModel, SubspaceSolver
+from grassvine.models import RatingsModel
 from grassvine.models.unknown import OnUnknown
 from grassvine.networks import Network
 from grassvine.problems import CompletionProblem
 
 
-class DLMaFitCompleter(DistributedCompleter):
+class DLMaFitCompleter(DecentralizedCompleter):
     """D-LMaFit (Lin and Ling), the paper's rival, with the surface of :class:`MatrixCompleter`.
 
     Parameters
@@ -70,9 +74,9 @@ class DLMaFitCompleter(DistributedCompleter):
         self.warm_start = warm_start
         self.random_state = random_state
 
-    def _task(self, summary: RatingsSummary) -> Task:
-        rank = rank_of_items(self.rank, len(summary.items))
-        return subspace(summary, rank, 0.0, DLMaFit(self.max_iter, self.most_omega))
+    def _formulation(self, table: RatingSource, n_agents: int) -> RatingsFormulation:
+        rank = rank_of_items(self.rank, len(table.items))
+        return Subspace(rank, 0.0, table.mean(), DLMaFit(self.max_iter, self.most_omega))
 
 
 class RTRMCCompleter(RatingsEstimator):
@@ -115,19 +119,17 @@ class RTRMCCompleter(RatingsEstimator):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from ratings; the arguments are those of :meth:`MatrixCompleter.fit`."""
-        table = as_table(X, y, self._columns(), self._rules())
+        table = self._table(X, y)
         rank = rank_of_items(self.rank, len(table.items))
         regularization = real_number("regularization", self.regularization, least=0.0, below=1.0)
-        centre = float(table.ratings.values.mean())
+        centre = table.mean()
         problem = CompletionProblem(table.ratings.shifted(-centre), unobserved=regularization)
         start = spectral_start(problem.ratings, rank, seed=as_seed(self.random_state))
         result = rtrmc(problem, start)
         self.subspace_ = result.basis
         self.n_iter_ = len(result.iterations)
         self.stop_reason_ = result.stop_reason
-        summary = from_table(table, [table.ratings])
-        shared = subspace_part(summary, result.basis, centre, SubspaceSolver(regularization))
+        shared = subspace_part(table, result.basis, centre, regularization)
         users = shared.users_from(table.users, table.ratings)
-        self._keep(RatingsModel(shared, users), table, table_hash(table))
-        self.backend_ = backend_of(X)
+        self._set_fitted(RatingsModel(shared, users), table, backend_of(X))
         return self

@@ -1,31 +1,123 @@
-"""Ratings: complete a table that one or many hold, and recommend."""
+"""Matrix completion: learn from ratings that one or many parties hold, predict and recommend."""
 
-from typing import Literal
+from typing import Any, Literal, Self
 
+from grassvine.data import Ids
+from grassvine.data.stored import RatingDataset
+from grassvine.data.tables.conversion import backend_of
 from grassvine.data.tables.rating_input import Missing
 from grassvine.data.tables.rating_table import Duplicates
 from grassvine.engines import Engine
-from grassvine.estimators.distributed import DistributedCompleter, rank_of_items
-from grassvine.estimators.options import GOSSIP, RandomState, gossip_by_name, one_of
+from grassvine.estimators.callbacks import CallbackSupport, fit_with_callbacks
+from grassvine.estimators.fitted import set_run_attributes, warn_not_converged
+from grassvine.estimators.options import (
+    GOSSIP,
+    RandomState,
+    as_engine,
+    as_network,
+    as_seed,
+    gossip_by_name,
+)
 from grassvine.estimators.rating_models import (
     PAPER_REGULARIZATION,
+    Biased,
+    RatingsFormulation,
+    RatingSource,
     Regularization,
-    Task,
-    biased_factors,
+    Subspace,
+    ValidatedSubspace,
+    candidate_ranks,
+    largest_rank,
     scaled_rho,
-    subspace,
-    validated_subspace,
 )
-from grassvine.estimators.ratings_summary import RatingsSummary
-from grassvine.foundations.errors import PlanError
-from grassvine.foundations.options import real_number
+from grassvine.estimators.recommender import RatingsEstimator
+from grassvine.foundations.arrays import Array
+from grassvine.foundations.errors import DataError, PlanError
+from grassvine.foundations.options import one_of, real_number, whole_number
+from grassvine.models import RatingsModel
 from grassvine.models.unknown import OnUnknown
 from grassvine.networks import Network
+from grassvine.runs import Plan, run
 
 METHODS = ("exact", "exact-subspace", *GOSSIP)
 
 
-class MatrixCompleter(DistributedCompleter):
+class DecentralizedCompleter(CallbackSupport, RatingsEstimator):
+    """Base class of estimators whose ratings are held by several agents."""
+
+    agents: int | str
+    network: str | Network
+    engine: str | Engine
+    random_state: RandomState
+    warm_start: bool
+
+    def _formulation(self, table: RatingSource, n_agents: int) -> RatingsFormulation:
+        raise NotImplementedError
+
+    @fit_with_callbacks
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from ratings.
+
+        Parameters
+        ----------
+        X : data frame, SciPy matrix, array, list of data frames, RatingTable or RatingDataset
+            A frame (pandas, polars, pyarrow) with one row per rating; or a matrix with one row per
+            user and one column per item, where NaN is unknown in a dense one; or, with ``y``, one
+            pair of user and item per row. A list has one frame per agent, each with its own users.
+            The parts of a :class:`RatingDataset` are read by the agents; its model has no users
+            until ``partial_fit`` or ``fold_in`` adds some.
+        y : array-like, optional
+            The ratings, if ``X`` holds only users and items.
+        """
+        table = self._source(X, y)
+        parts = table.split(self.agents)
+        formulation = self._formulation(table, len(parts))
+        plan = Plan(
+            n_items=len(table.items),
+            rank=formulation.rank,
+            network=as_network(self.network, len(parts)),
+            method=formulation.method,
+            seed=as_seed(self.random_state),
+            first=self._first(table.items, formulation.rank),
+        )
+        problems, engine = formulation.problems(parts), as_engine(self.engine)
+        result = run(plan, problems, engine=engine, observers=self._slot_observers())
+        self._slots_done()
+        if getattr(plan.method, "works_alone", False):  # gossip runs until its timetable ends
+            warn_not_converged(result)
+        shared = formulation.item_part(result, table)
+        users = (
+            None
+            if isinstance(table, RatingDataset)
+            else shared.users_from(table.users, table.ratings)
+        )
+        self._set_fitted(RatingsModel(shared, users), table, backend_of(X))
+        set_run_attributes(self, result)
+        self.n_agents_ = len(parts)
+        return self
+
+    def _source(self, X: Any, y: Any) -> RatingSource:
+        if not isinstance(X, RatingDataset):
+            return self._table(X, y, self.agents if isinstance(self.agents, str) else None)
+        if y is not None:
+            raise DataError("a RatingDataset reads its ratings from its files; leave y out.")
+        return X
+
+    def _first(self, items: Ids, rank: int) -> Array | None:
+        """Return the subspace of the previous fit for a warm start."""
+        if not self.warm_start or not hasattr(self, "model_"):
+            return None
+        before: Array = self.subspace_
+        same = self.model_.shared.items.series.equals(items.series)
+        if before.shape != (len(items), rank) or not same:
+            raise DataError(
+                "a warm start needs the items and the rank of the previous fit; "
+                "set warm_start=False, or pass ratings of the same items."
+            )
+        return before
+
+
+class MatrixCompleter(DecentralizedCompleter):
     """Learn from ratings that one or many hold, predict and recommend.
 
     With the default method what N agents learn is what one would learn from all ratings, and
@@ -128,16 +220,18 @@ class MatrixCompleter(DistributedCompleter):
         self.warm_start = warm_start
         self.random_state = random_state
 
-    def _task(self, summary: RatingsSummary) -> Task:
+    def _formulation(self, table: RatingSource, n_agents: int) -> RatingsFormulation:
         name = one_of("method", self.method, METHODS)
-        rank = None if self.rank == "auto" else rank_of_items(self.rank, len(summary.items))
+        auto = self.rank == "auto"
+        least = 0 if name == "exact" else 1
+        rank = largest_rank(table) if auto else rank_of_items(self.rank, len(table.items), least)
         if name == "exact":
-            return biased_factors(summary, rank, self.regularization)
+            return Biased(candidate_ranks(table) if auto else (rank,), self.regularization)
         if name == "exact-subspace" and self.regularization == "auto":
-            return validated_subspace(summary, rank)
-        if rank is None:
+            return ValidatedSubspace(rank, any_rank=auto)
+        if auto:
             raise PlanError(
-                f"method {name!r} with a given regularization cannot choose the rank; give a "
+                f"method {name!r} with a given regularization cannot choose the rank; pass a "
                 "number, or use method='exact' or 'exact-subspace' with regularization='auto'."
             )
         regularization = (
@@ -145,7 +239,13 @@ class MatrixCompleter(DistributedCompleter):
         )
         real_number("regularization", regularization, least=0.0, below=1.0)
         if name == "exact-subspace":
-            return subspace(summary, rank, regularization)
-        rho = scaled_rho(summary) if self.rho == "auto" else self.rho
-        method = gossip_by_name(name, rho, self.max_iter, summary.n_agents)
-        return subspace(summary, rank, regularization, method)
+            return Subspace(rank, regularization, table.mean())
+        rho = scaled_rho(table, n_agents) if self.rho == "auto" else self.rho
+        method = gossip_by_name(name, rho, self.max_iter, n_agents)
+        return Subspace(rank, regularization, table.mean(), method)
+
+
+def rank_of_items(rank: object, n_items: int, least: int = 1) -> int:
+    """Return a rank that is at most the number of items."""
+    why = f"the table has {n_items} items"
+    return whole_number("rank", rank, least=least, most=n_items, why=why)

@@ -18,12 +18,11 @@ from grassvine.estimators.options import (
     as_seed,
     gossip_by_name,
     kept_apart,
-    one_of,
 )
 from grassvine.estimators.tasks import TasksRegressor, as_seen, ids_or_one, standards
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError, PlanError
-from grassvine.foundations.options import real_number, whole_number
+from grassvine.foundations.options import one_of, real_number, whole_number
 from grassvine.models import FeaturePart, TasksModel
 from grassvine.models.tasks import centred, grouped
 from grassvine.models.unknown import OnUnknown

@@ -3,15 +3,15 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from grassvine.averaging import REXTRA, Tracked
 from grassvine.engines import Engine, LocalEngine, RayEngine, ThreadsEngine
-from grassvine.foundations.errors import NetworkError, PlanError, unknown
-from grassvine.foundations.options import whole_number
+from grassvine.foundations.errors import NetworkError, PlanError
+from grassvine.foundations.options import one_of, whole_number
 from grassvine.gossip import parallel, precon_parallel, precon_stochastic, stochastic
 from grassvine.networks import Network, complete, erdos_renyi, exponential, grid, path, ring, star
 from grassvine.protocol import Method
@@ -89,13 +89,6 @@ def gossip_by_name(name: str, rho: float, max_iter: int, n_agents: int) -> Metho
             "which one agent can run alone."
         )
     return GOSSIP[name](rho, max_iter, n_agents)
-
-
-def one_of(what: str, given: object, known: Mapping[str, Any] | tuple[str, ...]) -> str:
-    """Return a name that is known."""
-    if not isinstance(given, str) or given not in known:
-        raise PlanError(unknown(what, given, known))
-    return given
 
 
 def as_seed(random_state: RandomState) -> int:

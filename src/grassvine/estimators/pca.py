@@ -24,12 +24,11 @@ from grassvine.estimators.options import (
     as_network,
     as_seed,
     gossip_by_name,
-    one_of,
 )
 from grassvine.estimators.persistence import PersistentEstimator
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import PlanError
-from grassvine.foundations.options import real_number, whole_number
+from grassvine.foundations.options import one_of, real_number, whole_number
 from grassvine.models import SubspaceModel
 from grassvine.networks import Network
 from grassvine.problems import PCAProblem

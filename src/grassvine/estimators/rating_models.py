@@ -1,121 +1,187 @@
-"""The models of ratings that estimators fit: which problems agents get, and what they learn.
+"""The models of ratings that estimators fit: the problems, the method, and the fitted item part.
 
-With *biases*, the default, items and users have biases. The *subspace* is the paper's
-formulation: ratings less their mean, an orthonormal basis, λ on entries that are not known.
+:class:`Biased`, the default, has item and user biases. :class:`Subspace` is the paper's formulation
+of ratings minus their mean, with an orthonormal basis and λ on unknown entries;
+:class:`ValidatedSubspace` lets the agents choose λ.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Literal
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 
-from grassvine.estimators.ratings_summary import RatingsSummary
+from grassvine.data.stored import RatingDataset
+from grassvine.data.tables import RatingTable
 from grassvine.foundations.arrays import Array
 from grassvine.models import BiasedSolver, ItemPart, SubspaceSolver
+from grassvine.problems import BiasedCompletionProblem, BiasedModel, CompletionProblem
+from grassvine.problems.parts import ProblemSource, RatingsSource, problems_of
 from grassvine.protocol import Method
-from grassvine.runs import ProblemSource, Run
+from grassvine.runs import Run
 from grassvine.sums import BiasedFactorization, Exact, Validated
-from grassvine.sums.biased_fit import BiasedIterate
 from grassvine.sums.validation import ValidatedIterate
 
-RANKS = (2, 4, 8, 16, 32)  # those tried by rank="auto"
-AGREEMENT = 0.05  # ρ as a share of the squares of an agent's centred ratings
+RANKS = (2, 4, 8, 16, 32)  # candidates of rank="auto", besides 0
+CONSENSUS_SHARE = 0.05  # ρ as a share of the squared centred ratings of an agent
 PAPER_REGULARIZATION = 0.02  # λ of the paper's Case 5 in our cost
 Regularization = float | Literal["auto"]
+# Labelled ratings, in memory or in files that the agents read.
+RatingSource: TypeAlias = RatingTable | RatingDataset
+
+
+class RatingsFormulation(Protocol):
+    """A model of ratings: what agents solve, by which method, and how to read the result."""
+
+    @property
+    def rank(self) -> int:
+        """The rank of the plan."""
+        ...
+
+    @property
+    def method(self) -> Method:
+        """The method of the plan."""
+        ...
+
+    def problems(self, parts: Sequence[RatingsSource]) -> list[ProblemSource]:
+        """Return the problem of each agent."""
+        ...
+
+    def item_part(self, run: Run, table: RatingSource) -> ItemPart:
+        """Return the shared part of the fitted model."""
+        ...
 
 
 @dataclass(frozen=True)
-class Task:
-    """What agents are given, how they go about it, and how to read what they learned."""
+class Biased:
+    """Biases and factors, by sums; the agents choose among several ranks.
 
-    method: Method
-    problems: Sequence[ProblemSource]
-    rank: int
-    read: Callable[[Run], ItemPart]
-
-
-def biased_factors(
-    summary: RatingsSummary, rank: int | None, regularization: Regularization
-) -> Task:
-    """Fit biases and factors by sums; rank None is chosen by the agents."""
-    most = _most(summary, rank)
-    ranks = (*(r for r in RANKS if r < most), most) if rank is None else ()
-    method = BiasedFactorization(regularization=regularization, ranks=ranks)
-    return Task(method, summary.problems(0.0, 0.0), most, partial(_read_biased, summary))
-
-
-def validated_subspace(summary: RatingsSummary, rank: int | None) -> Task:
-    """Fit the paper's formulation by sums, with λ, and rank None, chosen by the agents."""
-    method = Validated(any_rank=rank is None)
-    return Task(
-        method,
-        summary.problems(0.0, 0.0),
-        _most(summary, rank),
-        partial(_read_validated, summary),
-    )
-
-
-def subspace(
-    summary: RatingsSummary, rank: int, regularization: float, method: Method | None = None
-) -> Task:
-    """Fit the paper's formulation with a given λ, by sums unless another method is given."""
-    centre = summary.mean()
-
-    def read(run: Run) -> ItemPart:
-        return subspace_part(summary, run.mean, centre, SubspaceSolver(regularization))
-
-    return Task(method or Exact(), summary.problems(centre, regularization), rank, read)
-
-
-def scaled_rho(summary: RatingsSummary) -> float:
-    """Return the weight of agreement that has the scale of the ratings.
-
-    MovieLens-1M among 5 agents gets 1e4 so, which was chosen there on held-out ratings.
+    Parameters
+    ----------
+    ranks : tuple of int
+        One rank, or candidates.
+    regularization : float or "auto"
+        Regularisation strength μ.
     """
-    return AGREEMENT * summary.squares(summary.mean()) / summary.n_agents
+
+    ranks: tuple[int, ...]
+    regularization: Regularization
+
+    @property
+    def rank(self) -> int:
+        """The largest rank; a plan has at least rank 1."""
+        return max(*self.ranks, 1)
+
+    @property
+    def method(self) -> Method:
+        """Sums along a tree."""
+        return BiasedFactorization(regularization=self.regularization, ranks=self.ranks)
+
+    def problems(self, parts: Sequence[RatingsSource]) -> list[ProblemSource]:
+        """Return the problem of each agent."""
+        return problems_of(parts, BiasedCompletionProblem)
+
+    def item_part(self, run: Run, table: RatingSource) -> ItemPart:
+        """Return the model of any agent; all are equal."""
+        model = BiasedModel.from_arrays(run.states[0])
+        solver = BiasedSolver(model.regularization, model.bias_regularization)
+        return _item_part(table, model.factors, model.item_biases, model.centre, solver)
+
+
+@dataclass(frozen=True)
+class Subspace:
+    """The paper's formulation with a given λ.
+
+    Parameters
+    ----------
+    rank : int
+    regularization : float
+        λ in [0, 1).
+    centre : float
+        The mean of all ratings.
+    method : Method
+        Sums along a tree by default.
+    """
+
+    rank: int
+    regularization: float
+    centre: float
+    method: Method = field(default_factory=Exact)
+
+    def problems(self, parts: Sequence[RatingsSource]) -> list[ProblemSource]:
+        """Return the problem of each agent."""
+        return problems_of(
+            parts, CompletionProblem, centre=self.centre, unobserved=self.regularization
+        )
+
+    def item_part(self, run: Run, table: RatingSource) -> ItemPart:
+        """Return the mean of the agents' subspaces."""
+        return subspace_part(table, run.mean, self.centre, self.regularization)
+
+
+@dataclass(frozen=True)
+class ValidatedSubspace:
+    """The paper's formulation, with λ and optionally a smaller rank chosen by the agents."""
+
+    rank: int
+    any_rank: bool
+
+    @property
+    def method(self) -> Method:
+        """Sums along a tree, validated on held-out entries."""
+        return Validated(any_rank=self.any_rank)
+
+    def problems(self, parts: Sequence[RatingsSource]) -> list[ProblemSource]:
+        """Return the problem of each agent."""
+        return problems_of(parts, CompletionProblem)
+
+    def item_part(self, run: Run, table: RatingSource) -> ItemPart:
+        """Return the model of any agent; all are equal."""
+        model = ValidatedIterate.from_arrays(run.states[0])
+        return subspace_part(table, run.bases[0], model.centre, model.unobserved)
+
+
+def largest_rank(table: RatingSource) -> int:
+    """Return the largest candidate of ``rank="auto"``."""
+    return max(1, min(RANKS[-1], len(table.items) - 1, table.n_users - 1))
+
+
+def candidate_ranks(table: RatingSource) -> tuple[int, ...]:
+    """Return the candidates of ``rank="auto"``; 0 is the model of the biases alone."""
+    largest = largest_rank(table)
+    return (0, *(rank for rank in RANKS if rank < largest), largest)
+
+
+def scaled_rho(table: RatingSource, n_agents: int) -> float:
+    """Return a consensus weight on the scale of the squared ratings.
+
+    It is 1e4 for MovieLens-1M divided among 5 agents, which was chosen there on held-out ratings.
+    """
+    return CONSENSUS_SHARE * table.squares(table.mean()) / n_agents
 
 
 def subspace_part(
-    summary: RatingsSummary, basis: Array, centre: float, regularization: SubspaceSolver
+    table: RatingSource, basis: Array, centre: float, regularization: float
 ) -> ItemPart:
-    """Return what is shared in the paper's formulation."""
-    return _part(summary, basis, np.zeros(len(summary.items)), centre, regularization)
+    """Return the item part of the paper's formulation."""
+    solver = SubspaceSolver(regularization)
+    return _item_part(table, basis, np.zeros(len(table.items)), centre, solver)
 
 
-def _read_biased(summary: RatingsSummary, run: Run) -> ItemPart:
-    model = BiasedIterate.from_arrays(run.states[0])  # all agents have the same
-    solver = BiasedSolver(model.regularization, model.bias_regularization)
-    return _part(summary, model.factors, model.item_biases, model.centre, solver)
-
-
-def _read_validated(summary: RatingsSummary, run: Run) -> ItemPart:
-    model = ValidatedIterate.from_arrays(run.states[0])
-    return subspace_part(summary, run.bases[0], model.centre, SubspaceSolver(model.unobserved))
-
-
-def _part(
-    summary: RatingsSummary,
+def _item_part(
+    table: RatingSource,
     factors: Array,
     item_biases: Array,
     centre: float,
     solver: BiasedSolver | SubspaceSolver,
 ) -> ItemPart:
     return ItemPart(
-        items=summary.items,
+        items=table.items,
         factors=factors,
         item_biases=item_biases,
         centre=centre,
         solver=solver,
-        lowest=summary.lowest,
-        highest=summary.highest,
-        counts=summary.counts,
+        lowest=table.lowest,
+        highest=table.highest,
+        counts=table.counts,
     )
-
-
-def _most(summary: RatingsSummary, rank: int | None) -> int:
-    """Return the rank, or the highest that is tried."""
-    if rank is not None:
-        return rank
-    return max(1, min(RANKS[-1], len(summary.items) - 1, summary.n_users - 1))

@@ -10,16 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from grassvine.data.stored import RatingDataset
 from grassvine.data.tables import RatingTable
+from grassvine.data.tables.conversion import Columns, as_pairs, as_rating_table, to_backend
 from grassvine.data.tables.rating_input import Missing
 from grassvine.data.tables.rating_rules import RatingRules
 from grassvine.data.tables.rating_table import Duplicates
 from grassvine.estimators.persistence import PersistentEstimator
-from grassvine.estimators.rating_tables import (
-    Columns,
-    as_pairs,
-    as_table,
-    like,
-)
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError
 from grassvine.models import RatingsModel
@@ -48,7 +43,7 @@ class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # t
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Take in ratings of new users, or more ratings of known ones; what is shared stays."""
         check_is_fitted(self, "model_")
-        table = as_table(X, y, self._columns(), self._rules())
+        table = self._table(X, y)
         self.model_ = self.model_.with_users(table.users, table.items, table.ratings).model
         return self
 
@@ -94,7 +89,7 @@ class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # t
     def fold_in(self, ratings: Any) -> RatingsModel:
         """Return a model of new users alone, solved from their ratings without learning anew."""
         check_is_fitted(self, "model_")
-        table = as_table(ratings, None, self._columns(), self._rules())
+        table = self._table(ratings)
         return self.model_.fold_in(table.users, table.items, table.ratings).model
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
@@ -130,19 +125,20 @@ class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # t
 
     def _triples(self, X: Any, y: Any) -> "tuple[pl.Series, pl.Series, Array]":
         check_is_fitted(self, "model_")
-        table = as_table(X, y, self._columns(), self._rules())
+        table = self._table(X, y)
         numbers: NDArray[Any] = table.ratings.users_of_values()
         users, items = table.users.at(numbers), table.items.at(table.ratings.items)
         return users, items, table.ratings.values
 
-    def _keep(
-        self, model: RatingsModel, source: RatingTable | RatingDataset, data_hash: str
+    def _set_fitted(
+        self, model: RatingsModel, table: RatingTable | RatingDataset, backend: str
     ) -> None:
         self.model_ = model
-        self.assumed_, self.data_hash_ = source.assumed, data_hash
-        self.n_users_, self.n_items_ = source.n_users, len(source.items)
-        self.n_ratings_ = source.n_ratings
+        self.assumed_, self.data_hash_ = table.assumed, table.digest()
+        self.n_users_, self.n_items_ = table.n_users, len(table.items)
+        self.n_ratings_ = table.n_ratings
         self.rank_ = model.shared.rank
+        self.backend_ = backend
 
     def _take(self, model: RatingsModel, *, named: bool = False) -> None:
         """Learn from a model what a fit would have learned, as far as it tells."""
@@ -151,10 +147,17 @@ class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # t
         self.backend_ = "polars"
 
     def _frame(self, frame: "pl.DataFrame") -> Any:
-        return like(frame, self.backend_)
+        return to_backend(frame, self.backend_)
 
     def _columns(self) -> Columns:
         return Columns(self.user, self.item, self.rating)
 
-    def _rules(self) -> RatingRules:
-        return RatingRules(self.duplicates, self.missing, self.scale)
+    def _table(self, X: Any, y: Any = None, agent: str | None = None) -> RatingTable:
+        """Return ratings as a labelled table."""
+        if isinstance(X, RatingDataset):
+            raise DataError(
+                "a RatingDataset stays in its files, and this method needs ratings in memory; pass "
+                "one part, dataset.part(name).read()."
+            )
+        rules = RatingRules(self.duplicates, self.missing, self.scale)
+        return as_rating_table(X, y, self._columns(), rules, agent)

@@ -42,11 +42,15 @@ def as_matrix(
     rank: int | None = None,
     name: str = "matrix",
     error: type[InputError] = BasisError,
+    allow_empty: bool = False,
 ) -> Array:
-    """Return ``value`` as a finite items×rank matrix of the library's one layout."""
+    """Return ``value`` as a finite items×rank matrix of the library's one layout.
+
+    Rank 0 is refused unless ``allow_empty``.
+    """
     matrix = as_numbers(value, name=name, error=error)
     wanted = f"{'items' if n_items is None else n_items}×{'rank' if rank is None else rank}"
-    if matrix.ndim != 2 or matrix.shape[1] == 0:
+    if matrix.ndim != 2 or (matrix.shape[1] == 0 and not allow_empty):
         raise error(f"{name} has shape {matrix.shape}, not {wanted}; give a 2-d array.")
     if n_items not in (None, matrix.shape[0]) or rank not in (None, matrix.shape[1]):
         raise error(
@@ -71,7 +75,7 @@ def as_basis(
     error: type[InputError] = BasisError,
 ) -> Array:
     """Return ``value`` as a matrix U with UᵀU = I, or say what is wrong with it."""
-    basis = as_matrix(value, n_items=n_items, rank=rank, name=name, error=error)
+    basis = as_matrix(value, n_items=n_items, rank=rank, name=name, error=error, allow_empty=True)
     if basis.shape[1] > basis.shape[0]:
         raise error(
             f"{name} has {basis.shape[1]} columns but only {basis.shape[0]} rows; "

@@ -2,8 +2,9 @@
 
 import math
 import numbers
+from collections.abc import Iterable
 
-from grassvine.foundations.errors import InputError, PlanError
+from grassvine.foundations.errors import InputError, PlanError, unknown
 
 
 def whole_number(
@@ -50,3 +51,11 @@ def rank_within(rank: object, n_items: int, *, error: type[InputError] = PlanErr
     """Return the rank, which lies between 1 and the number of items."""
     why = f"a subspace of {n_items} items has between 1 and {n_items} dimensions"
     return whole_number("rank", rank, least=1, most=n_items, why=why, error=error)
+
+
+def one_of(what: str, given: object, known: Iterable[str]) -> str:
+    """Return a name that is among the known ones."""
+    names = tuple(known)
+    if not isinstance(given, str) or given not in names:
+        raise PlanError(unknown(what, given, names))
+    return given

@@ -12,7 +12,7 @@ from grassvine.gossip.agent import GossipAgent
 from grassvine.networks.graph import Network
 from grassvine.networks.schedule import Matchings, OneEdge, Schedule
 from grassvine.networks.timetable import Timetable
-from grassvine.problems.base import LocalProblem
+from grassvine.problems.base import Problem, as_local_problem
 from grassvine.protocol.method import Setup
 
 Preconditioner = Literal["none", "gram", "curvature"]
@@ -91,10 +91,10 @@ class Gossip:
         """Draw who meets whom at every slot."""
         return self.schedule.draw(network, self.max_iter, rng)
 
-    def agent(self, plan: Setup, number: int, problem: LocalProblem) -> GossipAgent:
+    def agent(self, plan: Setup, number: int, problem: Problem) -> GossipAgent:
         """Make the agent that holds a problem."""
         start, degree = plan.start(number), plan.network.degree(number)
-        return GossipAgent(number, problem, start, degree, self, plan.geometry)
+        return GossipAgent(number, as_local_problem(problem), start, degree, self, plan.geometry)
 
 
 def stochastic(rho: float = 1e3, max_iter: int = 1000, step: StepSize | None = None) -> Gossip:

@@ -11,7 +11,6 @@ from grassvine.foundations.errors import DataError, MissingExtra, PlanError, unk
 from grassvine.foundations.options import whole_number
 from grassvine.jobs.base import stopwatch
 from grassvine.jobs.compared_methods import METHODS_COMPARED, ComparedMethod, Setting
-from grassvine.jobs.completion import held_out
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,7 +88,7 @@ def compare(
     n_test = n_unknown = 0
     for split in range(n_splits):
         here = replace(setting, seed=setting.seed + split)
-        train, held = held_out(table, holdout, here.seed)
+        train, held = table.hold_out(holdout, here.seed)
         if held is None:
             raise DataError("a comparison needs ratings that are held out; give a share above 0.")
         test = _known(train, held)

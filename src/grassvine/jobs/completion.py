@@ -1,17 +1,16 @@
 """Complete a table of ratings, and measure on ratings that were held out."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from grassvine.data import hold_out_ratings
 from grassvine.data.stored import RatingDataset
-from grassvine.data.tables import RatingTable, table_hash
+from grassvine.data.tables import RatingTable
 from grassvine.data.tables.rating_input import Missing
 from grassvine.data.tables.rating_table import Duplicates
 from grassvine.datasets import read_ratings
 from grassvine.estimators.completion import MatrixCompleter
 from grassvine.estimators.rating_models import Regularization
-from grassvine.foundations.errors import DataError, PlanError
+from grassvine.foundations.errors import PlanError
 from grassvine.jobs.base import JobResult, run_report, stopwatch
 from grassvine.jobs.engine_options import EngineOptions
 
@@ -66,14 +65,14 @@ class CompletionJob(EngineOptions):
 
     def hash(self, data: RatingTable | RatingDataset) -> str:
         """Return the digest of the ratings; of those apart, of what was counted."""
-        return data.digest() if isinstance(data, RatingDataset) else table_hash(data)
+        return data.digest()
 
     def learn(self, data: RatingTable | RatingDataset) -> JobResult:
         """Learn from what is not held out, and measure on what is; apart, nothing is measured."""
         train: RatingTable | RatingDataset = data
         test: RatingTable | None = None
         if isinstance(data, RatingTable):
-            train, test = held_out(data, self.holdout, self.seed)
+            train, test = data.hold_out(self.holdout, self.seed)
         estimator = MatrixCompleter(
             self.rank,
             method=self.method,
@@ -131,18 +130,3 @@ class CompletionJob(EngineOptions):
             duplicates=self.duplicates,
             missing=self.missing,
         )
-
-
-def held_out(table: RatingTable, share: float, seed: int) -> tuple[RatingTable, RatingTable | None]:
-    """Divide a table into what is learned from and, for a share above 0, what is held out."""
-    train, test = hold_out_ratings(table.ratings, share, seed=seed)
-    if not test.n_values:
-        if share:
-            raise DataError(
-                f"a share of {share:g} of {train.n_values} ratings is none; hold out a greater "
-                "share, or 0."
-            )
-        return table, None
-    if not train.n_values:
-        raise DataError(f"a share of {share:g} leaves no rating to learn from; hold out less.")
-    return replace(table, ratings=train), replace(table, ratings=test)

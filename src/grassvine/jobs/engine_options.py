@@ -3,8 +3,9 @@
 from dataclasses import dataclass, fields
 
 from grassvine.engines import Engine, RayEngine
-from grassvine.estimators.options import ENGINES, as_engine, one_of
+from grassvine.estimators.options import ENGINES, as_engine
 from grassvine.foundations.errors import PlanError
+from grassvine.foundations.options import one_of
 
 RAY = "ray"
 RAY_ONLY = {

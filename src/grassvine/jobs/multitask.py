@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 
 from grassvine.data import Tasks, hold_out_samples
-from grassvine.data.tables import TaskTable, read_table, table_hash, tasks_from_frame
+from grassvine.data.tables import TaskTable, read_table, tasks_from_frame
 from grassvine.estimators.multitask import MultitaskRegressor
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError
@@ -49,7 +49,7 @@ class MultitaskJob(EngineOptions):
 
     def hash(self, data: TaskTable) -> str:
         """Return the digest of the samples."""
-        return table_hash(data)
+        return data.digest()
 
     def learn(self, data: TaskTable) -> JobResult:
         """Learn from what is not held out, and measure on what is."""
@@ -94,7 +94,7 @@ class MultitaskJob(EngineOptions):
             "test_r2": measured[1],
             **run_report(estimator, spent),
         }
-        return JobResult(estimator, report, table_hash(data), data.assumed)
+        return JobResult(estimator, report, data.digest(), data.assumed)
 
 
 def _rows(tasks: Tasks, table: TaskTable) -> tuple[Array, Array, Any]:

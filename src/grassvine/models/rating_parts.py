@@ -19,7 +19,7 @@ from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array, Indices, as_basis, as_matrix, as_numbers
 from grassvine.foundations.errors import BasisError, DataError
 from grassvine.foundations.options import real_number
-from grassvine.problems.biased_ratings import BiasedRatings
+from grassvine.problems.biased_completion import BiasedCompletionProblem, BiasedModel
 from grassvine.problems.completion import CompletionProblem
 
 
@@ -32,8 +32,17 @@ class BiasedSolver:
 
     def solve(self, shared: "ItemPart", ratings: Ratings) -> tuple[Array, Array]:
         """Return weights and biases of the users."""
-        problem = BiasedRatings(ratings, self.regularization, self.bias_regularization)
-        return problem.solve(shared.factors, shared.item_biases, shared.centre)
+        return BiasedCompletionProblem(ratings).solve(self.model(shared))
+
+    def model(self, shared: "ItemPart") -> BiasedModel:
+        """Return the model that users are solved with."""
+        return BiasedModel(
+            shared.factors,
+            shared.item_biases,
+            shared.centre,
+            self.regularization,
+            self.bias_regularization,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +98,11 @@ class ItemPart:
         n_items, paper = len(self.items), isinstance(self.solver, SubspaceSolver)
         if not n_items:
             raise BasisError("a model without items can say nothing; give at least one.")
-        gate = as_basis if paper else as_matrix
-        factors = gate(self.factors, n_items=n_items, name="factors")
+        factors = (
+            as_basis(self.factors, n_items=n_items, name="factors")
+            if paper
+            else as_matrix(self.factors, n_items=n_items, name="factors", allow_empty=True)
+        )
         item_biases = _vector("item_biases", self.item_biases, n_items)
         if paper and item_biases.any():
             raise BasisError("the paper's formulation has no item biases; give zeros.")
@@ -106,10 +118,10 @@ class ItemPart:
                 f"the lowest rating, {self.lowest:g}, is above the highest, {self.highest:g}; "
                 "exchange them."
             )
-        _check_solver(self.solver)
         object.__setattr__(self, "factors", factors)
         object.__setattr__(self, "item_biases", item_biases)
         object.__setattr__(self, "counts", counts.astype(np.int64))
+        self.solve(Ratings(n_items, np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0)))
 
     @property
     def rank(self) -> int:
@@ -139,7 +151,7 @@ class UserPart:
         n_users = len(self.users)
         if not n_users:
             raise DataError("a private part without users is none; leave it out.")
-        weights = as_matrix(self.weights, n_items=n_users, name="weights")
+        weights = as_matrix(self.weights, n_items=n_users, name="weights", allow_empty=True)
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "biases", _vector("biases", self.biases, n_users))
         if self.seen.n_users != n_users:
@@ -161,12 +173,3 @@ def _vector(name: str, given: Array, count: int) -> Array:
             f"{name} have shape {numbers.shape} or are not all finite; give {count} finite numbers."
         )
     return numbers
-
-
-def _check_solver(solver: UserSolver) -> None:
-    """Let the problems refuse what they cannot use."""
-    nothing = Ratings(1, np.zeros(2, np.int64), np.empty(0, np.int32), np.empty(0))
-    if isinstance(solver, BiasedSolver):
-        BiasedRatings(nothing, solver.regularization, solver.bias_regularization)
-    else:
-        CompletionProblem(nothing, solver.unobserved, solver.tikhonov)

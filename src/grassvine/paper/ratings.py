@@ -17,10 +17,9 @@ from grassvine.paper.runs import run_batch, run_variant
 from grassvine.paper.scores import squared_errors, squared_errors_with_biases
 from grassvine.paper.tuning import N_FOLDS, Fold, with_best_step
 from grassvine.paper.variants import Variant, precon_stochastic_gossip
-from grassvine.problems import CompletionProblem
+from grassvine.problems import BiasedCompletionProblem, BiasedModel, CompletionProblem
 from grassvine.runs import Run
 from grassvine.sums import BiasedFactorization
-from grassvine.sums.biased_fit import BiasedIterate
 
 BATCH = "RTRMC (batch)"
 TEST_SHARE = 0.2
@@ -136,13 +135,15 @@ class RatingsExperiment:
         def score(result: Run) -> dict[str, float]:
             if has_biases:  # all agents have the same model
                 return {
-                    "test_rmse": split.rmse_with_biases(BiasedIterate.from_arrays(result.states[0]))
+                    "test_rmse": split.rmse_with_biases(BiasedModel.from_arrays(result.states[0]))
                 }
             return {"test_rmse": split.rmse(everything, result.mean)}
 
         return run_variant(
             variant,
-            _problems(split.train, n_agents, 0.0 if has_biases else self.unobserved),
+            [BiasedCompletionProblem(part) for part in split_users(split.train, n_agents)]
+            if has_biases
+            else _problems(split.train, n_agents, self.unobserved),
             rank,
             dataset=dataset,
             repeat=repeat,
@@ -170,7 +171,7 @@ class _Split:
         """The error on the test ratings, every user's weights being fitted to its own ratings."""
         return self._root(squared_errors(everything, basis, self.test, self.bounds))
 
-    def rmse_with_biases(self, model: BiasedIterate) -> float:
+    def rmse_with_biases(self, model: BiasedModel) -> float:
         """The same of a model with biases."""
         return self._root(squared_errors_with_biases(self.train, model, self.test, self.bounds))
 

@@ -13,7 +13,7 @@ from grassvine.geometry import Grassmann
 from grassvine.networks import path
 from grassvine.paper.case import Finished, Record, Request
 from grassvine.paper.variants import Variant, described
-from grassvine.problems import LocalProblem
+from grassvine.problems import LocalProblem, Problem
 from grassvine.protocol import Observer
 from grassvine.runs import Plan, Run, run
 
@@ -23,7 +23,7 @@ Score = Callable[[Run], Mapping[str, Any]]
 
 def run_variant(
     variant: Variant,
-    problems: Sequence[LocalProblem],
+    problems: Sequence[Problem],
     rank: int,
     *,
     dataset: str,

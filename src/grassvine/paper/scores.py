@@ -8,8 +8,12 @@ import numpy as np
 from grassvine.data import Ratings, Tasks
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.blas import one_blas_thread
-from grassvine.problems import CompletionProblem, MultitaskProblem
-from grassvine.sums.biased_fit import BiasedIterate
+from grassvine.problems import (
+    BiasedCompletionProblem,
+    BiasedModel,
+    CompletionProblem,
+    MultitaskProblem,
+)
 
 
 def squared_errors(
@@ -29,14 +33,14 @@ def squared_errors(
 
 
 def squared_errors_with_biases(
-    train: Ratings, model: BiasedIterate, test: Ratings, bounds: tuple[float, float]
+    train: Ratings, model: BiasedModel, test: Ratings, bounds: tuple[float, float]
 ) -> float:
     """Sum (μ₀ + c_i + a_j + A_i·w_j − y_ij)² over test entries, a_j and w_j fitted to user j.
 
     A user without training entries is predicted by the centre and the item biases.
     """
     with one_blas_thread():
-        weights, biases = model.users(train).solve(model.factors, model.item_biases, model.centre)
+        weights, biases = BiasedCompletionProblem(train).solve(model)
     predictions = _products(model.factors, weights, test)
     predictions += model.centre + model.item_biases[test.items] + biases[test.users_of_values()]
     return _squares(predictions, test, bounds)

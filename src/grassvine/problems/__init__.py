@@ -1,20 +1,25 @@
-"""Tasks that agents solve: a problem knows no manifold and no neighbour."""
+"""The agents' cost functions; a problem depends on no manifold and no network."""
 
-from grassvine.problems.base import Evaluation, LocalProblem, TwiceDifferentiable
+from grassvine.problems.base import Evaluation, LocalProblem, Problem, TwiceDifferentiable
+from grassvine.problems.biased_completion import BiasedCompletionProblem, BiasedModel
 from grassvine.problems.completion import CompletionProblem
 from grassvine.problems.custom import CustomProblem
 from grassvine.problems.multitask import MultitaskProblem
+from grassvine.problems.parts import LoadedProblem, ProblemSource, problems_of
 from grassvine.problems.pca import PCAProblem
-from grassvine.problems.stored import LoadedCompletion, completion_problems
 
 __all__ = [
+    "BiasedCompletionProblem",
+    "BiasedModel",
     "CompletionProblem",
     "CustomProblem",
     "Evaluation",
-    "LoadedCompletion",
+    "LoadedProblem",
     "LocalProblem",
     "MultitaskProblem",
     "PCAProblem",
+    "Problem",
+    "ProblemSource",
     "TwiceDifferentiable",
-    "completion_problems",
+    "problems_of",
 ]

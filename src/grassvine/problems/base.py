@@ -2,10 +2,11 @@
 
 import math
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array, as_matrix
+from grassvine.foundations.errors import PlanError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,12 +40,15 @@ class Evaluation:
 
 
 @runtime_checkable
-class LocalProblem(Protocol):
-    """One agent's share of the problem."""
+class Problem(Protocol):
+    """One agent's data and the cost that they define; all that a run asks of every problem.
+
+    What else a method needs is a protocol of its own, such as :class:`LocalProblem`.
+    """
 
     @property
     def n_items(self) -> int:
-        """The number of rows of U."""
+        """The number of items, which all agents share."""
         ...
 
     @property
@@ -52,7 +56,16 @@ class LocalProblem(Protocol):
         """The number of known values, by which a squared error becomes a mean."""
         ...
 
-    def evaluate(self, basis: Array) -> Evaluation:
+    def evaluate(self, point: Any, /) -> Any:
+        """Return the cost and its derivatives at a point of the model: a basis, or more."""
+        ...
+
+
+@runtime_checkable
+class LocalProblem(Problem, Protocol):
+    """A cost f(U) of a subspace."""
+
+    def evaluate(self, basis: Array, /) -> Evaluation:
         """Return cost, gradient and Gram matrices at U."""
         ...
 
@@ -126,11 +139,21 @@ class CompletesRatings(ModelsHessian, Protocol):
         ...
 
 
-def plain_ratings(problem: LocalProblem) -> Ratings | None:
+def plain_ratings(problem: Problem) -> Ratings | None:
     """Return the ratings of a completion problem without regularisation, None of all others."""
     if isinstance(problem, CompletesRatings) and not problem.alpha:
         return problem.ratings
     return None
+
+
+def as_local_problem(problem: Problem) -> LocalProblem:
+    """Return a problem whose cost is a function of a subspace; another one is refused."""
+    if not isinstance(problem, LocalProblem):
+        raise PlanError(
+            f"the method learns a subspace, and {type(problem).__name__} defines another model; "
+            "pass a problem such as CompletionProblem(ratings) for each agent."
+        )
+    return problem
 
 
 def as_argument(problem: LocalProblem, basis: Array, name: str = "basis") -> Array:

@@ -8,7 +8,7 @@ from grassvine.foundations.arrays import Array
 from grassvine.geometry import Geometry
 from grassvine.networks.graph import Network
 from grassvine.networks.timetable import Timetable
-from grassvine.problems.base import LocalProblem
+from grassvine.problems.base import Problem
 from grassvine.protocol.agent import Agent
 
 
@@ -52,6 +52,6 @@ class Method(Protocol):
         """Draw who meets whom at every slot."""
         ...
 
-    def agent(self, plan: Setup, number: int, problem: LocalProblem) -> Agent:
+    def agent(self, plan: Setup, number: int, problem: Problem) -> Agent:
         """Make the agent that holds a problem."""
         ...

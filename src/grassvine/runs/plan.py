@@ -11,7 +11,7 @@ from grassvine.foundations.seeds import stream
 from grassvine.geometry import Geometry, Grassmann
 from grassvine.networks.graph import Network
 from grassvine.networks.timetable import Timetable
-from grassvine.problems.base import LocalProblem
+from grassvine.problems.base import Problem
 from grassvine.protocol.agent import Agent
 from grassvine.protocol.method import Method
 from grassvine.runs import plan_file
@@ -72,7 +72,7 @@ class Plan:
         rng = stream(self.seed, "start", agent)
         return self.geometry.random_point(self.n_items, self.rank, rng)
 
-    def agent(self, number: int, problem: LocalProblem) -> Agent:
+    def agent(self, number: int, problem: Problem) -> Agent:
         """Return the agent that holds a problem."""
         if problem.n_items != self.n_items:
             raise PlanError(

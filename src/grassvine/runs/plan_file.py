@@ -35,7 +35,7 @@ METHODS: dict[str, type] = {
     "gossip": Gossip,
     "exact": Exact,
     "validated": Validated,
-    "item_biases": BiasedFactorization,
+    "biased-factorization": BiasedFactorization,
     "tracked": Tracked,
     "rextra": REXTRA,
     "deepca": DeEPCA,

@@ -1,25 +1,21 @@
 """Run a plan on problems: the front door of the core."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
 
 from grassvine.engines.base import Engine
 from grassvine.engines.local import LocalEngine
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.foundations.errors import PlanError
-from grassvine.problems.base import LocalProblem
+from grassvine.problems import Problem, ProblemSource
 from grassvine.protocol.agent import Agent, State
 from grassvine.protocol.history import History, Recorder
 from grassvine.protocol.observers import AllFinished, Audience
 from grassvine.protocol.report import Observer
 from grassvine.runs.plan import Plan
-
-# A function is called where its agent lives: its data need never be here.
-ProblemSource: TypeAlias = LocalProblem | Callable[[], LocalProblem]
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +95,7 @@ def run(
     ----------
     plan : Plan
         What all agents agree on.
-    problems : sequence of LocalProblem, or of functions
+    problems : sequence of Problem, or of functions
         One for each agent of the plan's network. A function takes nothing and returns a problem; it
         is called where the agent lives, so that data are loaded where they are used.
     engine : Engine, optional
@@ -141,11 +137,11 @@ class _AgentFactory:
         return self.plan.agent(self.number, self._problem)
 
     @cached_property
-    def _problem(self) -> LocalProblem:
-        if isinstance(self.given, LocalProblem):
+    def _problem(self) -> Problem:
+        if isinstance(self.given, Problem):
             return self.given
         problem: object = self.given() if callable(self.given) else self.given
-        if not isinstance(problem, LocalProblem):
+        if not isinstance(problem, Problem):
             where = "its function returned" if callable(self.given) else "it was given"
             raise PlanError(
                 f"agent {self.number} has no problem: {where} a {type(problem).__name__}; give a "

@@ -10,7 +10,7 @@ from grassvine.foundations.arrays import Array, as_numbers
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.foundations.errors import MessageError
 from grassvine.networks.tree import Tree
-from grassvine.problems.base import LocalProblem
+from grassvine.problems.base import Problem
 from grassvine.protocol.agent import State
 from grassvine.protocol.message import Message, Shapes
 from grassvine.protocol.report import StepReport
@@ -29,7 +29,7 @@ class SumAgent:
     shapes they have is known only to who computes the parts.
     """
 
-    def __init__(self, number: int, problem: LocalProblem, program: Program, tree: Tree):
+    def __init__(self, number: int, problem: Problem, program: Program, tree: Tree):
         self._id = number
         self._problem = problem
         self._program = program

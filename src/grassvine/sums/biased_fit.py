@@ -1,100 +1,70 @@
-r"""Ratings with offsets, fitted by agents that agree on sums alone.
+r"""Matrix completion with biases, fitted by agents that agree on sums.
 
 .. math::
 
     F(A, c) = Σ_i f_i(A, c) + ½μ‖A‖² + ½μ_b‖c‖²
 
-with f_i as in :mod:`grassvine.problems.biased_ratings`. All that must be agreed is a sum over
-users: cost, gradient, WᵀW, the counts of ratings; so the method is a program
-(:mod:`grassvine.sums.program`) and finds what one owner of all data would find. It is the method of
-conjugate gradients (Hestenes and Stiefel's β, at least 0) with backtracking, on gradients divided
-row by row by
+with f_i as in :mod:`grassvine.problems.biased_completion`. Everything that the agents must agree on
+is a sum over users: cost, gradient, WᵀW and the number of ratings per item. So the method is a
+program (:mod:`grassvine.sums.program`) whose result equals the pooled one. It is nonlinear
+conjugate gradients (Hestenes and Stiefel's β, at least 0) with backtracking, preconditioned by
 
 .. math::
 
     p_i WᵀW + μI \quad\text{and}\quad \text{count}_i + μ_b,
 
-the second derivatives by A_i and c_i where users hold still, with p_i = count_i / number of users.
-A pass yields cost and gradient, so the next step begins with the length that the secant tells.
+the second derivatives with respect to A_i and c_i at fixed users, with p_i = count_i / number of
+users. One pass yields cost and gradient, so the first trial step is the secant step.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
 
-from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array, as_matrix
 from grassvine.foundations.options import real_number, whole_number
-from grassvine.problems.base import CompletesRatings, LocalProblem
-from grassvine.problems.biased_ratings import BiasedRatings
-from grassvine.protocol.agent import State
+from grassvine.problems.base import Problem
+from grassvine.problems.biased_completion import (
+    BiasedCompletionProblem,
+    BiasedModel,
+    as_biased_problem,
+)
 from grassvine.sums.program import Iterate, Program, ProgramOutcome, Subprogram, all_reduce
+from grassvine.sums.statistics import RatingStatistics, rating_statistics
 
-# The cost has settled when this many iterations together lower it by less than the tolerance.
-PATIENCE = 5
+# The cost has converged when this many iterations together reduce it by less than the tolerance.
+N_ITER_NO_CHANGE = 5
 ARMIJO = 1e-4
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class BiasedIterate(Iterate):
-    """The current model: factors, item biases and centre, and its regularisation."""
+    """The current model; its basis spans the factors."""
 
-    factors: Array
-    item_biases: Array
-    centre: float
-    regularization: float
-    bias_regularization: float
+    model: BiasedModel
 
     def arrays(self) -> dict[str, Array]:
-        """Return the model as named arrays; :meth:`from_arrays` reads them."""
-        return {
-            "basis": self.basis,
-            "factors": self.factors,
-            "item_biases": self.item_biases,
-            "centre": np.array([self.centre]),
-            "regularization": np.array([self.regularization, self.bias_regularization]),
-        }
+        """Return the basis and the model as named arrays."""
+        return {"basis": self.basis, **self.model.arrays()}
 
-    @classmethod
-    def from_arrays(cls, arrays: State) -> "BiasedIterate":
-        """Return the model of an agent's state."""
-        names = "basis", "factors", "item_biases", "centre", "regularization"
-        basis, factors, item_biases, (centre,), (regularization, bias_regularization) = (
-            arrays[name].astype(np.float64) for name in names
-        )
-        return cls(
-            basis,
-            factors=factors,
-            item_biases=item_biases,
-            centre=float(centre),
-            regularization=float(regularization),
-            bias_regularization=float(bias_regularization),
-        )
-
-    def users(self, ratings: Ratings, threads: int = 1) -> BiasedRatings:
-        """Return the problem that solves weights and biases of users with this model."""
-        return BiasedRatings(ratings, self.regularization, self.bias_regularization, threads)
-
-    def fit_to(self, problem: LocalProblem) -> tuple[float, float]:
+    def fit_to(self, problem: Problem) -> tuple[float, float]:
         """Return cost and squared error of an agent's users."""
-        assert isinstance(problem, CompletesRatings)
-        own = self.users(problem.ratings, problem.threads)
-        evaluation = own.evaluate(self.factors, self.item_biases, self.centre)
+        evaluation = as_biased_problem(problem).evaluate(self.model)
         return evaluation.cost, evaluation.squared_error
 
 
 @dataclass(frozen=True, slots=True)
 class StoppingCriteria:
-    """How long to go on with a fit.
+    """When to stop a fit.
 
     Parameters
     ----------
     max_iter : int
         Maximum number of iterations; each is one pass of every agent over its data.
     tol : float
-        Stop when five iterations lower the cost by less than this fraction.
+        Stop when five iterations reduce the cost by less than this fraction.
     """
 
     max_iter: int = 100
@@ -107,160 +77,136 @@ class StoppingCriteria:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RatingStatistics:
-    """What all agents hold together: ratings an item, users with ratings, level and spread."""
+class Point:
+    """A model with its cost, its gradient and its preconditioned gradient, as rows [A_i, c_i]."""
 
-    counts: Array
-    n_users: float
-    centre: float
-    deviation: float
+    iterate: BiasedIterate
+    gradient: Array
+    preconditioned: Array = field(repr=False)
 
     @property
-    def noise_scale(self) -> float:
-        """About the largest singular value of noise as large as the ratings vary."""
-        total = self.counts.sum()
-        return self.deviation * (
-            math.sqrt(total / len(self.counts)) + math.sqrt(total / self.n_users)
-        )
+    def model(self) -> BiasedModel:
+        """The model at this point."""
+        return self.iterate.model
+
+    @property
+    def cost(self) -> float:
+        """F(A, c)."""
+        return self.iterate.cost
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BiasedEvaluation:
-    """The cost at a point [A, c], its gradient, and the gradient divided by the curvature."""
-
-    point: Array
-    cost: float
-    gradient: Array
-    scaled: Array
-    iterate: BiasedIterate
-
-
-Descent: TypeAlias = Subprogram[tuple[BiasedEvaluation, str]]
+Descent: TypeAlias = Subprogram[tuple[Point, str]]
 
 
 def fit_biased(
-    problem: BiasedRatings, start: Array, criteria: StoppingCriteria | None = None
+    problem: BiasedCompletionProblem,
+    start: Array,
+    regularization: float,
+    bias_regularization: float,
+    criteria: StoppingCriteria | None = None,
 ) -> Program:
-    """Fit factors and offsets to the ratings of all agents, from an orthonormal start."""
-    start = as_matrix(start, n_items=problem.n_items, name="start")
-    statistics = yield from sum_statistics(problem.ratings, Iterate(start))
-    evaluation, reason = yield from minimise(
-        problem, statistics, scaled_start(start, statistics), criteria or StoppingCriteria()
-    )
-    return ProgramOutcome(evaluation.iterate, reason)
+    """Fit factors and biases to the ratings of all agents, from an orthonormal start."""
+    start = as_matrix(start, n_items=problem.n_items, name="start", allow_empty=True)
+    statistics = yield from rating_statistics(problem.ratings, Iterate(start))
+    model = first_model(start, statistics, regularization, bias_regularization)
+    point, reason = yield from minimise(problem, statistics, model, criteria or StoppingCriteria())
+    return ProgramOutcome(point.iterate, reason)
 
 
-def sum_statistics(ratings: Ratings, iterate: Iterate) -> Subprogram[RatingStatistics]:
-    """Add up counts, level and spread of the ratings of all agents."""
-    values = ratings.values
-    counts, n_users, level, squares = yield from all_reduce(
-        iterate,
-        lambda: (
-            np.bincount(ratings.items, minlength=ratings.n_items).astype(np.float64),
-            float(np.count_nonzero(np.diff(ratings.starts))),
-            float(values.sum()),
-            float(values @ values),
-        ),
-    )
-    total = max(counts.sum(), 1.0)
-    centre = float(level / total)
-    variance = max(float(squares / total) - centre * centre, 0.0)
-    # Where all ratings are equal any scale will do.
-    return RatingStatistics(counts, max(float(n_users), 1.0), centre, math.sqrt(variance) or 1.0)
-
-
-def scaled_start(start: Array, statistics: RatingStatistics) -> Array:
-    """Return [A, 0], with A as long as if it and W alike made up the spread of the ratings."""
+def first_model(
+    start: Array, statistics: RatingStatistics, regularization: float, bias_regularization: float
+) -> BiasedModel:
+    """Return the starting point: no biases, and factors of the length that A and W share evenly."""
     n_items, rank = start.shape
-    length = math.sqrt(n_items * statistics.deviation / math.sqrt(rank))
-    return np.hstack([length * start, np.zeros((n_items, 1))])
+    length = math.sqrt(n_items * statistics.deviation / math.sqrt(max(rank, 1)))
+    return BiasedModel(
+        length * start, np.zeros(n_items), statistics.centre, regularization, bias_regularization
+    )
 
 
 def minimise(
-    problem: BiasedRatings, statistics: RatingStatistics, point: Array, criteria: StoppingCriteria
+    problem: BiasedCompletionProblem,
+    statistics: RatingStatistics,
+    model: BiasedModel,
+    criteria: StoppingCriteria,
 ) -> Descent:
-    """Go down from a point; return the lowest that was seen and why it is the last."""
-    here = yield from _evaluate(problem, statistics, point, None)
-    direction, step = -here.scaled, 1.0
+    """Minimise F from a model; return the best point and the reason for stopping."""
+    here = yield from _evaluate(problem, statistics, model, None)
+    direction, step = -here.preconditioned, 1.0
     costs = [here.cost]
     for _ in range(criteria.max_iter - 1):
         directional_derivative = float(np.vdot(here.gradient, direction))
         if not -directional_derivative * step > np.finfo(float).eps * here.cost:
-            return here, "no step lowers the cost any more"
-        there = yield from _evaluate(problem, statistics, here.point + step * direction, here)
+            return here, "no step reduces the cost any further"
+        there = yield from _evaluate(
+            problem, statistics, _moved(here.model, step * direction), here.iterate
+        )
         excess = there.cost - here.cost - step * directional_derivative
         if there.cost > here.cost + ARMIJO * step * directional_derivative:
-            # The lowest point of the parabola, where that is a good deal nearer.
+            # The minimum of the parabola, safeguarded.
             step *= min(max(-0.5 * step * directional_derivative / excess, 0.1), 0.5)
             continue
         new_derivative = float(np.vdot(there.gradient, direction))
         curvature_along = new_derivative - directional_derivative
-        change = float(np.vdot(there.gradient - here.gradient, there.scaled))
+        change = float(np.vdot(there.gradient - here.gradient, there.preconditioned))
         onward = (
-            max(change / curvature_along, 0.0) * direction - there.scaled
+            max(change / curvature_along, 0.0) * direction - there.preconditioned
             if curvature_along > 0.0
-            else -there.scaled
+            else -there.preconditioned
         )
         step *= (
             min(max(-directional_derivative / curvature_along, 1 / 3), 3.0)
             if curvature_along > 0.0
             else 3.0
         )
-        direction = onward if np.vdot(onward, there.gradient) < 0.0 else -there.scaled
+        direction = onward if np.vdot(onward, there.gradient) < 0.0 else -there.preconditioned
         here = there
         costs.append(here.cost)
-        if len(costs) > PATIENCE and costs[-1 - PATIENCE] - costs[-1] <= criteria.tol * costs[-1]:
+        before = costs[-1 - N_ITER_NO_CHANGE] if len(costs) > N_ITER_NO_CHANGE else math.inf
+        if before - here.cost <= criteria.tol * here.cost:
             return (
                 here,
-                f"the cost settled (regularization = {problem.regularization:.4g}, "
-                f"bias_regularization = {problem.bias_regularization:.4g})",
+                f"the cost settled (regularization = {model.regularization:.4g}, "
+                f"bias_regularization = {model.bias_regularization:.4g})",
             )
     return here, f"max_iter = {criteria.max_iter} passes were made"
 
 
-def _evaluate(
-    problem: BiasedRatings,
-    statistics: RatingStatistics,
-    point: Array,
-    before: BiasedEvaluation | None,
-) -> Subprogram[BiasedEvaluation]:
-    """Evaluate the cost of all at a point."""
-    regularization, bias_regularization = problem.regularization, problem.bias_regularization
-    factors, item_biases = np.ascontiguousarray(point[:, :-1]), np.ascontiguousarray(point[:, -1])
-    here = BiasedIterate(
-        np.linalg.qr(factors)[0],
-        factors=factors,
-        item_biases=item_biases,
-        centre=statistics.centre,
-        regularization=regularization,
-        bias_regularization=bias_regularization,
+def _moved(model: BiasedModel, change: Array) -> BiasedModel:
+    return replace(
+        model,
+        factors=model.factors + change[:, :-1],
+        item_biases=model.item_biases + change[:, -1],
     )
+
+
+def _evaluate(
+    problem: BiasedCompletionProblem,
+    statistics: RatingStatistics,
+    model: BiasedModel,
+    last: BiasedIterate | None,
+) -> Subprogram[Point]:
+    """Evaluate F and its gradient; until the sum is there, observers see the last iterate."""
+    here = BiasedIterate(np.linalg.qr(model.factors)[0], model=model)
 
     def own() -> tuple[float, Array, Array, Array]:
-        found = problem.evaluate(factors, item_biases, statistics.centre)
+        found = problem.evaluate(model)
         return found.cost, found.factor_gradient, found.bias_gradient, found.gram
 
-    seen = before.iterate if before else here
-    cost, by_factors, by_biases, gram = yield from all_reduce(seen, own)
+    cost, by_factors, by_biases, gram = yield from all_reduce(last or here, own)
+    mu, mu_b = model.regularization, model.bias_regularization
     total = float(
         cost
-        + 0.5 * regularization * np.vdot(factors, factors)
-        + 0.5 * bias_regularization * item_biases @ item_biases
+        + 0.5 * mu * np.vdot(model.factors, model.factors)
+        + 0.5 * mu_b * model.item_biases @ model.item_biases
     )
-    by_factors = by_factors + regularization * factors
-    by_biases = by_biases + bias_regularization * item_biases
+    by_factors = by_factors + mu * model.factors
+    by_biases = by_biases + mu_b * model.item_biases
     energies, axes = np.linalg.eigh(gram)
-    divisors = (
-        np.outer(statistics.counts / statistics.n_users, np.maximum(energies, 0.0)) + regularization
-    )
+    divisors = np.outer(statistics.counts / statistics.n_users, np.maximum(energies, 0.0)) + mu
     gradient = np.column_stack([by_factors, by_biases])
-    scaled = np.column_stack(
-        [
-            (by_factors @ axes / divisors) @ axes.T,
-            by_biases / (statistics.counts + bias_regularization),
-        ]
+    preconditioned = np.column_stack(
+        [(by_factors @ axes / divisors) @ axes.T, by_biases / (statistics.counts + mu_b)]
     )
     norm = float(np.linalg.norm(gradient))
-    return BiasedEvaluation(
-        point, total, gradient, scaled, replace(here, cost=total, gradient_norm=norm)
-    )
+    return Point(replace(here, cost=total, gradient_norm=norm), gradient, preconditioned)

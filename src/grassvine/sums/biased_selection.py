@@ -1,126 +1,209 @@
-"""Choose the penalties of ratings with offsets on entries that every agent holds out of its own.
+"""Choose rank and regularisation of the model with biases on entries that every agent holds out.
 
-Nothing but sums is sent. With n/m ratings an item and n/u a user of deviation σ, pure noise has
-singular values up to about σ(√(n/m) + √(n/u)), and the nuclear norm forgets what is smaller than μ;
-so μ is sought as a share of that scale, in ``STRENGTHS``, from large to small, each fit beginning
-at the one before, until the held-out error rises. μ_b has no unit; after the first of
-``BIAS_REGULARIZATIONS`` the others are tried with the best μ. The best is fitted again to all.
+Only sums are sent. With n/m ratings per item and n/u per user of standard deviation σ, the singular
+values of pure noise are at most about σ(√(n/m) + √(n/u)), and the nuclear norm suppresses those
+below μ. So μ is sought as a multiple of that scale. The search starts at 1 and goes down by √2
+while the held-out error falls, each fit starting at the previous solution; if the first step does
+not help it goes up instead, so that the best candidate lies inside the grid. μ_b has no unit; it is
+searched in the same way by factors of 3. The model of the biases alone is always a candidate.
+The best candidate is fitted again to all entries.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 
-from grassvine.data import Ratings, hold_out_of_users
 from grassvine.foundations.arrays import Array, as_matrix
-from grassvine.problems.biased_ratings import BiasedRatings
+from grassvine.problems.biased_completion import BiasedCompletionProblem, BiasedModel
 from grassvine.sums.biased_fit import (
-    BiasedEvaluation,
+    Point,
     StoppingCriteria,
+    first_model,
     minimise,
-    scaled_start,
-    sum_statistics,
 )
 from grassvine.sums.program import Iterate, Program, ProgramOutcome, Subprogram, all_reduce
+from grassvine.sums.statistics import rating_statistics
 
-# The candidates: μ as shares of the scale of noise, and μ_b.
-STRENGTHS = tuple(2.0 ** (-k / 2) for k in range(13))
-BIAS_REGULARIZATIONS = (3.0, 1.0, 10.0)
-# A large μ puts factors to sleep near 0, where the gradient is 0 too. Left alone they would wake
-# out of rounding, which no two divisions of the users share; a little of the start wakes them all.
-WAKE = 0.1
+# Where the searches start, the ratio of neighbouring candidates, and the ends of the grids.
+STRENGTH, STRENGTH_RATIO, STRENGTHS = 1.0, math.sqrt(2.0), (2.0**-6, 2.0**4)
+BIAS_REGULARIZATION, BIAS_RATIO, BIAS_REGULARIZATIONS = 3.0, 3.0, (0.1, 300.0)
+# A larger rank must reduce the held-out error by more than this fraction.
+MARGIN = 1e-4
+# Factors near 0 are a stationary point, from which rounding errors would grow differently for each
+# division of the users: every fit starts a little towards the common starting point.
+PERTURBATION = 0.1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
-    """A share of the scale of noise, where it led, and the mean squared error held out."""
+    """A multiple of the noise scale, the fitted point, and its held-out mean squared error."""
 
     strength: float
-    evaluation: BiasedEvaluation
+    point: Point
     error: float
 
+    @property
+    def model(self) -> BiasedModel:
+        """The fitted model."""
+        return self.point.model
 
-Trying: TypeAlias = Subprogram[Candidate]
+
+Trial: TypeAlias = Subprogram[Candidate]
 
 
 def choose_biased(
-    ratings: Ratings,
+    problem: BiasedCompletionProblem,
     start: Array,
     *,
     ranks: Sequence[int] = (),
     share: float = 0.1,
     seed: int = 0,
-    threads: int = 1,
     criteria: StoppingCriteria | None = None,
 ) -> Program:
-    """Choose μ, μ_b and the rank on a share of the entries, then fit to all of them.
+    """Choose μ, μ_b and the rank on held-out entries, then fit to all entries.
 
     Parameters
     ----------
-    ratings : Ratings
+    problem : BiasedCompletionProblem
         The entries of this agent's users.
-    start : items×rank array
-        Orthonormal, the same for all agents; a smaller rank begins with its first columns.
-    ranks : sequence of int
-        Which ranks to try; by default that of the start.
-    share, seed : float, int
-        How many of the entries are held out, and a number for the draw.
-    threads : int
-        How many blocks of users are worked on at once.
-    effort : Effort
-        How long to go on with each fit.
+    start : array of shape (n_items, rank)
+        Orthonormal, the same for all agents; smaller ranks start at its first columns.
+    ranks : sequence of int, optional
+        The candidates, besides the biases alone; by default the rank of the start. If one rank is
+        given the model keeps it, and its factors are 0 if the biases alone validate best.
+    share : float
+        The share of entries that every agent holds out.
+    seed : int
+        Random seed of the split.
+    criteria : StoppingCriteria, optional
+        When to stop each fit.
     """
-    start = as_matrix(start, n_items=ratings.n_items, name="start")
+    start = as_matrix(start, n_items=problem.n_items, name="start", allow_empty=True)
     criteria = criteria or StoppingCriteria()
-    rest, held = hold_out_of_users(ratings, share, seed)
-    statistics = yield from sum_statistics(rest, Iterate(start))
+    rest, held = problem.hold_out(share, seed)
+    statistics = yield from rating_statistics(rest.ratings, Iterate(start))
 
-    def attempt(strength: float, bias_regularization: float, point: Array) -> Trying:
-        problem = BiasedRatings(
-            rest, strength * statistics.noise_scale, bias_regularization, threads
+    def fit(model: BiasedModel, strength: float, bias_regularization: float) -> Trial:
+        first = replace(
+            model,
+            regularization=strength * statistics.noise_scale,
+            bias_regularization=bias_regularization,
         )
-        evaluation, _ = yield from minimise(problem, statistics, point, criteria)
-        model = evaluation.iterate
+        point, _ = yield from minimise(rest, statistics, first, criteria)
 
         def own() -> tuple[float, float]:
-            users, items = held.users_of_values(), held.items
-            found = problem.predict(model.factors, model.item_biases, model.centre, users, items)
-            return float(np.sum((found - held.values) ** 2)), float(held.n_values)
+            residuals = rest.predict(point.model, held) - held.values
+            return float(residuals @ residuals), float(held.n_values)
 
-        error, count = yield from all_reduce(model, own)
-        return Candidate(strength, evaluation, float(error) / max(float(count), 1.0))
+        error, count = yield from all_reduce(point.iterate, own)
+        return Candidate(strength, point, float(error) / max(float(count), 1.0))
 
-    best_of_ranks: list[Candidate] = []
+    def choose_bias_regularization(best: Candidate) -> Trial:
+        def other(value: float, best: Candidate) -> Trial:
+            return fit(best.model, best.strength, value)
+
+        grid = BIAS_RATIO, BIAS_REGULARIZATIONS
+        return search(best, best.model.bias_regularization, *grid, other)
+
+    def at_rank(rank: int, bias_regularization: float) -> Trial:
+        first = first_model(start[:, :rank], statistics, 1.0, bias_regularization)
+
+        def other(strength: float, best: Candidate) -> Trial:
+            factors = best.model.factors + PERTURBATION * first.factors
+            nearby = replace(best.model, factors=factors)
+            return fit(nearby, strength, bias_regularization)
+
+        best = yield from fit(first, STRENGTH, bias_regularization)
+        best = yield from search(best, STRENGTH, STRENGTH_RATIO, STRENGTHS, other)
+        # Where μ_b is too large, one more factor may stand in for the biases.
+        return (yield from choose_bias_regularization(best))
+
+    alone = yield from fit(
+        first_model(start[:, :0], statistics, 1.0, BIAS_REGULARIZATION),
+        STRENGTH,
+        BIAS_REGULARIZATION,
+    )
+    alone = yield from choose_bias_regularization(alone)
+    candidates = [alone]
     for rank in ranks or (start.shape[1],):
-        first = scaled_start(start[:, :rank], statistics)
-        best = yield from attempt(STRENGTHS[0], BIAS_REGULARIZATIONS[0], first)
-        for strength in STRENGTHS[1:]:
-            awake = best.evaluation.point + WAKE * first
-            candidate = yield from attempt(strength, BIAS_REGULARIZATIONS[0], awake)
-            if candidate.error > best.error:
+        if rank:
+            candidates.append((yield from at_rank(rank, alone.model.bias_regularization)))
+    best = alone
+    for candidate in candidates[1:]:
+        best = candidate if candidate.error < (1.0 - MARGIN) * best.error else best
+    if best is alone and len(candidates) == 2:
+        zeros = np.zeros_like(candidates[1].model.factors)
+        return (yield from _fit_all(problem, replace(alone.model, factors=zeros), best, criteria))
+    return (yield from _fit_all(problem, best.model, best, criteria))
+
+
+def search(
+    best: Candidate,
+    at: float,
+    ratio: float,
+    bounds: tuple[float, float],
+    fit: Callable[[float, Candidate], Trial],
+) -> Trial:
+    """Search outward from a value while the held-out error falls: down, else up.
+
+    Parameters
+    ----------
+    best : Candidate
+        The candidate at the first value.
+    at : float
+        The first value.
+    ratio : float
+        The ratio of neighbouring values.
+    bounds : pair of floats
+        Values outside are not tried.
+    fit : function
+        Returns the candidate at a value, given the best one so far.
+    """
+    for values in (_grid(at, 1.0 / ratio, bounds), _grid(at, ratio, bounds)):
+        before = best
+        for value in values:
+            candidate = yield from fit(value, best)
+            if not candidate.error < best.error:
                 break
             best = candidate
-        # For each rank: where μ_b is too large, a factor more may stand in for the biases.
-        for bias_regularization in BIAS_REGULARIZATIONS[1:]:
-            candidate = yield from attempt(
-                best.strength, bias_regularization, best.evaluation.point
-            )
-            best = min(best, candidate, key=lambda candidate: candidate.error)
-        best_of_ranks.append(best)
-    best = min(best_of_ranks, key=lambda candidate: candidate.error)
-
-    chosen = best.evaluation.iterate
-    statistics = yield from sum_statistics(ratings, chosen)
-    problem = BiasedRatings(
-        ratings, best.strength * statistics.noise_scale, chosen.bias_regularization, threads
-    )
-    evaluation, reason = yield from minimise(problem, statistics, best.evaluation.point, criteria)
-    return ProgramOutcome(evaluation.iterate, reason)
+        if best is not before:
+            return best
+    return best
 
 
 def most_sums(criteria: StoppingCriteria, n_ranks: int) -> int:
-    """Return how many sums :func:`choose_offsets` may take."""
-    n_candidates = n_ranks * (len(STRENGTHS) + len(BIAS_REGULARIZATIONS) - 1)
+    """Return an upper bound on the number of sums of :func:`choose_biased`."""
+    n_strengths = sum(1 for _ in _both(STRENGTH, STRENGTH_RATIO, STRENGTHS))
+    n_biases = sum(1 for _ in _both(BIAS_REGULARIZATION, BIAS_RATIO, BIAS_REGULARIZATIONS))
+    n_candidates = 1 + n_biases + n_ranks * (1 + n_strengths + n_biases)
     return 2 + n_candidates * (criteria.max_iter + 1) + criteria.max_iter
+
+
+def _fit_all(
+    problem: BiasedCompletionProblem,
+    first: BiasedModel,
+    best: Candidate,
+    criteria: StoppingCriteria,
+) -> Program:
+    """Fit the chosen model to all entries."""
+    statistics = yield from rating_statistics(problem.ratings, best.point.iterate)
+    regularization = best.strength * statistics.noise_scale
+    first = replace(first, centre=statistics.centre, regularization=regularization)
+    point, reason = yield from minimise(problem, statistics, first, criteria)
+    return ProgramOutcome(point.iterate, reason)
+
+
+def _both(at: float, ratio: float, bounds: tuple[float, float]) -> Iterator[float]:
+    yield from _grid(at, 1.0 / ratio, bounds)
+    yield from _grid(at, ratio, bounds)
+
+
+def _grid(at: float, ratio: float, bounds: tuple[float, float]) -> Iterator[float]:
+    slack = 1.0 + 1e-9
+    value = at * ratio
+    while bounds[0] / slack <= value <= bounds[1] * slack:
+        yield value
+        value *= ratio

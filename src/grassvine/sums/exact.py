@@ -15,8 +15,8 @@ from grassvine.networks.timetable import Timetable
 from grassvine.problems.base import (
     CompletesRatings,
     Eigenproblem,
-    LocalProblem,
     ModelsHessian,
+    Problem,
     TwiceDifferentiable,
 )
 from grassvine.protocol.method import Setup
@@ -76,14 +76,14 @@ class Exact:
         """Go up and down a spanning tree; nothing is drawn."""
         return network.tree.rounds(self.max_iter)
 
-    def agent(self, plan: Setup, number: int, problem: LocalProblem) -> SumAgent:
+    def agent(self, plan: Setup, number: int, problem: Problem) -> SumAgent:
         """Make the agent that holds a problem."""
         if not isinstance(plan.geometry, Grassmann):
             raise PlanError("the exact method works on the Grassmann manifold; leave geometry out.")
         program = self.program(problem, plan.start(0), plan.seed)
         return SumAgent(number, problem, program, plan.network.tree)
 
-    def program(self, problem: LocalProblem, start: Array, seed: int) -> Program:
+    def program(self, problem: Problem, start: Array, seed: int) -> Program:
         """Return what every agent runs over its own problem.
 
         One owner of all data runs the same with :func:`grassvine.sums.program.run_pooled`.

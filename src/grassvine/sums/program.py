@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.blas import one_blas_thread
-from grassvine.problems.base import LocalProblem
+from grassvine.problems.base import Problem, as_local_problem
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,9 +38,9 @@ class Iterate:
         """Return the fitted model as named arrays."""
         return {"basis": self.basis}
 
-    def fit_to(self, problem: LocalProblem) -> tuple[float, float]:
+    def fit_to(self, problem: Problem) -> tuple[float, float]:
         """Return the cost of one agent's problem, and its squared error over the known values."""
-        evaluation = problem.evaluate(self.basis)
+        evaluation = as_local_problem(problem).evaluate(self.basis)
         return evaluation.cost, evaluation.squared_error
 
 

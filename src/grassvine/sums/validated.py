@@ -11,7 +11,7 @@ from grassvine.foundations.options import real_number, whole_number
 from grassvine.geometry import Grassmann
 from grassvine.networks.graph import Network
 from grassvine.networks.timetable import Timetable
-from grassvine.problems.base import CompletesRatings, LocalProblem
+from grassvine.problems.base import CompletesRatings, Problem
 from grassvine.protocol.method import Setup
 from grassvine.sums.agent import SumAgent
 from grassvine.sums.exact import with_full_rank
@@ -71,7 +71,7 @@ class Validated:
         """Go up and down a spanning tree; nothing is drawn."""
         return network.tree.rounds(self.max_iter)
 
-    def agent(self, plan: Setup, number: int, problem: LocalProblem) -> SumAgent:
+    def agent(self, plan: Setup, number: int, problem: Problem) -> SumAgent:
         """Make the agent that holds a problem."""
         if not isinstance(plan.geometry, Grassmann):
             raise PlanError("Validated works on the Grassmann manifold; leave geometry out.")

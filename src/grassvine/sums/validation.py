@@ -23,9 +23,8 @@ import numpy as np
 
 from grassvine.data import Ratings, hold_out_of_users
 from grassvine.foundations.arrays import Array
-from grassvine.problems.base import CompletesRatings, LocalProblem
+from grassvine.problems.base import CompletesRatings, Problem
 from grassvine.protocol.agent import State
-from grassvine.sums.biased_fit import RatingStatistics, sum_statistics
 from grassvine.sums.conjugate_gradient import Descent, Point, StoppingRule, conjugate_gradient
 from grassvine.sums.continuation import widened
 from grassvine.sums.preconditioners import ItemScaling
@@ -37,6 +36,7 @@ from grassvine.sums.program import (
     all_reduce,
     map_iterates,
 )
+from grassvine.sums.statistics import RatingStatistics, rating_statistics
 
 if TYPE_CHECKING:
     from grassvine.sums.validated import Validated
@@ -71,7 +71,7 @@ class ValidatedIterate(Iterate):
         basis = arrays["basis"].astype(np.float64)
         return cls(basis, centre=float(centre), unobserved=float(unobserved))
 
-    def fit_to(self, problem: LocalProblem) -> tuple[float, float]:
+    def fit_to(self, problem: Problem) -> tuple[float, float]:
         """Return cost and squared error of an agent's entries, all of them, less the centre."""
         assert isinstance(problem, CompletesRatings)
         entries = problem.ratings.shifted(-self.centre)
@@ -200,7 +200,7 @@ def choose_and_fit(
 
 def centred(problem: CompletesRatings, iterate: Iterate) -> Subprogram[Table]:
     """Subtract the mean of all agents' entries."""
-    statistics = yield from sum_statistics(problem.ratings, iterate)
+    statistics = yield from rating_statistics(problem.ratings, iterate)
     return Table(problem, problem.ratings.shifted(-statistics.centre), statistics)
 
 

@@ -20,7 +20,7 @@ from grassvine.averaging import DLMaFit, Tracked
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import AgentError, CheckpointError, MissingExtra, PlanError
 from grassvine.foundations.seeds import stream
-from grassvine.problems import Evaluation, LocalProblem
+from grassvine.problems import Evaluation, Problem
 from grassvine.protocol import Method, StepReport
 from grassvine.sums import BiasedFactorization
 
@@ -33,8 +33,14 @@ def plan(n_agents: int, n_slots: int = 3) -> gv.Plan:
     return gv.Plan(N_ITEMS, 3, gv.networks.path(n_agents), gv.Gossip(max_iter=n_slots))
 
 
-def problems(n_agents: int) -> list[LocalProblem]:
+def problems(n_agents: int) -> list[Problem]:
     return [gv.CompletionProblem(part) for part in gv.datasets.split_users(ratings(), n_agents)]
+
+
+def problems_for(name: str, n_agents: int) -> list[Problem]:
+    parts = gv.datasets.split_users(ratings(), n_agents)
+    kind = gv.BiasedCompletionProblem if name == "biases" else gv.CompletionProblem
+    return [kind(part) for part in parts]
 
 
 def test_without_ray_the_command_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +103,7 @@ class Endless:
 METHODS: dict[str, Method] = {
     "gossip": gv.Gossip(max_iter=20),
     "exact": gv.Exact(max_iter=12),
-    "item_biases": BiasedFactorization(regularization=2.0, max_iter=8),
+    "biases": BiasedFactorization(regularization=2.0, max_iter=8),
     "tracked": Tracked(max_iter=3),
     "d-lmafit": DLMaFit(max_iter=12),
 }
@@ -197,10 +203,10 @@ class TestInACluster:
         self, name: str, tmp_path: Path
     ) -> None:
         of_four = gv.Plan(N_ITEMS, 3, gv.networks.path(4), METHODS[name])
-        wanted = gv.run(of_four, problems(4))
+        wanted = gv.run(of_four, problems_for(name, 4))
         at = wanted.n_slots // 2
         engine = gv.RayEngine(agents_per_actor=2, checkpoint_dir=tmp_path, checkpoint_seconds=0.0)
-        found = gv.run(of_four, problems(4), engine=engine, observers=[KillAtSlot(at)])
+        found = gv.run(of_four, problems_for(name, 4), engine=engine, observers=[KillAtSlot(at)])
         require_equal_state(found, wanted)
         assert len(found.incidents) == 1
         assert re.fullmatch(
@@ -213,16 +219,19 @@ class TestInACluster:
         self, name: str, tmp_path: Path
     ) -> None:
         of_four = gv.Plan(N_ITEMS, 3, gv.networks.path(4), METHODS[name])
-        wanted = gv.run(of_four, problems(4))
+        wanted = gv.run(of_four, problems_for(name, 4))
         engine = gv.RayEngine(agents_per_actor=2, checkpoint_dir=tmp_path, checkpoint_seconds=0.0)
         with pytest.raises(KeyboardInterrupt):
             gv.run(
-                of_four, problems(4), engine=engine, observers=[InterruptAt(wanted.n_slots // 2)]
+                of_four,
+                problems_for(name, 4),
+                engine=engine,
+                observers=[InterruptAt(wanted.n_slots // 2)],
             )
         # Other actors than before, as on another cluster.
         again = gv.RayEngine(agents_per_actor=3, checkpoint_dir=tmp_path, resume=True)
         seen: list[StepReport] = []
-        found = gv.run(of_four, problems(4), engine=again, observers=[seen.append])
+        found = gv.run(of_four, problems_for(name, 4), engine=again, observers=[seen.append])
         require_equal_state(found, wanted)
         assert len(seen) == len(found.history)
         assert re.fullmatch(r"the run was resumed at slot [1-9]\d*", found.incidents[0])

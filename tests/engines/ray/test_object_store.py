@@ -11,7 +11,7 @@ from tests.samples import N_ITEMS, ratings
 import grassvine as gv
 from grassvine.engines import FromObjectStore
 from grassvine.foundations.errors import DataError, MissingExtra, PlanError
-from grassvine.runs import ProblemSource
+from grassvine.problems import ProblemSource
 
 needs_ray = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None, reason="Ray is not installed (extra ray)"
@@ -55,7 +55,7 @@ class TestInACluster:
         others = [FromObjectStore(ray.put(part)) for part in parts[1:]]
         given: list[ProblemSource] = [
             first,
-            *gv.problems.completion_problems(others, unobserved=0.1),
+            *gv.problems.problems_of(others, gv.CompletionProblem, unobserved=0.1),
         ]
         plan = gv.Plan(N_ITEMS, 3, gv.networks.path(3), gv.Gossip(max_iter=5))
         wanted = gv.run(plan, [gv.CompletionProblem(part, unobserved=0.1) for part in parts])

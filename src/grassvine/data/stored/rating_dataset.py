@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from grassvine.data.ids import Ids
+from grassvine.data.ids import Ids, add_ids
 from grassvine.data.stored.exact_sums import exact_sum
 from grassvine.data.stored.rating_part import RatingPart
 from grassvine.data.stored.rating_place import RatingPlace, find_ratings
@@ -17,7 +17,6 @@ from grassvine.data.stored.rating_scan import RatingScan, scan_ratings
 from grassvine.data.tables.rating_input import Missing, Scale, united
 from grassvine.data.tables.rating_rules import RatingRules
 from grassvine.data.tables.rating_table import Duplicates, refuse_shared
-from grassvine.data.tables.table_hash import add_ids
 from grassvine.foundations.arrays import Indices
 from grassvine.foundations.errors import DataError, unknown
 
@@ -166,6 +165,10 @@ class RatingDataset:
                 return part
         raise DataError(unknown("agent", agent, map(str, self.agents)))
 
+    def split(self, agents: object) -> tuple[RatingPart, ...]:
+        """Return the parts of its own agents, as :meth:`RatingTable.split` does."""
+        return self.parts
+
     def mean(self) -> float:
         """Return the mean of the ratings, to the last bit."""
         return float(self._sum(None) / self.n_ratings)
@@ -177,8 +180,8 @@ class RatingDataset:
     def digest(self) -> str:
         """Return a sha256 of what was counted: ids of items, how often each was rated, the range.
 
-        It is not :func:`table_hash`, for which all ratings would have to be held: ratings that are
-        exchanged between users leave it as it is.
+        It differs from the digest of a :class:`RatingTable`, which needs all ratings in memory:
+        exchanging ratings between users does not change it.
         """
         digest = hashlib.sha256(b"grassvine counted ratings 1\n")
         add_ids(digest, self.items)

@@ -9,7 +9,6 @@ from grassvine.data.tables.rating_input import (
     ratings_from_matrix,
 )
 from grassvine.data.tables.rating_table import RatingTable
-from grassvine.data.tables.table_hash import table_hash
 from grassvine.data.tables.task_table import TaskTable, tasks_from_frame
 
 __all__ = [
@@ -22,6 +21,5 @@ __all__ = [
     "ratings_from_matrix",
     "read_table",
     "safe_csv",
-    "table_hash",
     "tasks_from_frame",
 ]

@@ -1,14 +1,17 @@
-"""Ratings with the ids of users and items, and with whose users they are."""
+"""The labelled ratings table: ratings with the ids of users and items, and their owners."""
 
-from dataclasses import dataclass
+import hashlib
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from grassvine.data.ids import Ids
+from grassvine.data.ids import Ids, add_ids
 from grassvine.data.ratings import Ratings, order_of_entries
+from grassvine.data.split import hold_out_ratings, split_users, split_users_by_owner
 from grassvine.foundations.arrays import Array, Indices
 from grassvine.foundations.errors import DataError, unknown
+from grassvine.foundations.options import whole_number
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,7 +22,9 @@ DUPLICATES = ("error", "mean", "last")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RatingTable:
-    """Ratings, and the ids behind their numbers.
+    """Ratings in memory, with the ids of users and items.
+
+    What a fit asks of it, a :class:`RatingDataset` answers as well, whose ratings stay in files.
 
     Attributes
     ----------
@@ -27,11 +32,11 @@ class RatingTable:
         User number k of the ratings is ``users.series[k]``, item number i ``items.series[i]``.
     ratings : Ratings
     owners : array of int, or None
-        The agent that holds each user's ratings, where the table says so.
+        The number of the agent that holds each user's ratings, if the table names owners.
     agents : Ids or None
-        The names of the agents, where a column names them.
+        The names of the agents, if a column names them.
     assumed : tuple of str
-        Sentences that say what was assumed, left out or is odd.
+        Sentences on what was assumed, left out or looks odd.
     """
 
     users: Ids
@@ -52,8 +57,71 @@ class RatingTable:
         return self.ratings.n_values
 
     @property
+    def counts(self) -> Indices:
+        """The number of ratings of each item."""
+        return np.bincount(self.ratings.items, minlength=len(self.items))
+
+    @property
+    def lowest(self) -> float:
+        """The smallest rating."""
+        return float(self.ratings.values.min())
+
+    @property
+    def highest(self) -> float:
+        """The largest rating."""
+        return float(self.ratings.values.max())
+
+    def mean(self) -> float:
+        """Return the mean rating."""
+        return float(self.ratings.values.mean())
+
+    def squares(self, centre: float) -> float:
+        """Return the sum of squared differences between the ratings and a centre."""
+        return float(np.sum((self.ratings.values - centre) ** 2))
+
+    def split(self, agents: object) -> list[Ratings]:
+        """Return the ratings of each owner or, if the table names none, of equal numbers of users.
+
+        Parameters
+        ----------
+        agents : int
+            The number of agents; ignored if the table names owners.
+        """
+        if self.owners is not None:
+            return split_users_by_owner(self.ratings, self.owners)
+        return split_users(self.ratings, whole_number("agents", agents, least=1, error=DataError))
+
+    def hold_out(self, share: float, seed: int) -> "tuple[RatingTable, RatingTable | None]":
+        """Split the entries at random into training and test; there is no test at share 0."""
+        train, test = hold_out_ratings(self.ratings, share, seed=seed)
+        if not test.n_values:
+            if share:
+                raise DataError(
+                    f"a share of {share:g} of {train.n_values} ratings is none; hold out a larger "
+                    "share, or 0."
+                )
+            return self, None
+        if not train.n_values:
+            raise DataError(f"a share of {share:g} leaves no rating to learn from; hold out less.")
+        return replace(self, ratings=train), replace(self, ratings=test)
+
+    def digest(self) -> str:
+        """Return the SHA-256 of ids and ratings; it does not depend on the order of the rows.
+
+        The same ratings under other ids have another digest, even where 7 has become "7". Owners
+        are not part of it: they do not change what is learned.
+        """
+        digest = hashlib.sha256(b"grassvine ratings 1\n")
+        add_ids(digest, self.users)
+        add_ids(digest, self.items)
+        for numbers in (self.ratings.starts, self.ratings.items):
+            digest.update(numbers.astype("<i8").tobytes())
+        digest.update((self.ratings.values + 0.0).astype("<f8").tobytes())  # −0 is 0
+        return digest.hexdigest()
+
+    @property
     def report(self) -> dict[str, int]:
-        """Counts: of ratings, users and items, and of users and items that have hardly any."""
+        """Counts of ratings, users and items, and of users and items with at most one rating."""
         per_user = np.diff(self.ratings.starts)
         per_item = np.bincount(self.ratings.items, minlength=self.ratings.n_items)
         return {

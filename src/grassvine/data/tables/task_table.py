@@ -1,12 +1,13 @@
 """Tasks with the ids and the names of features under which a table holds them."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grassvine.data.ids import Ids
+from grassvine.data.ids import Ids, add_ids
 from grassvine.data.tables.columns import listing, named_column
 from grassvine.data.tables.files import Table
 from grassvine.data.tables.frames import numbers_in, open_frame
@@ -30,6 +31,17 @@ class TaskTable:
     ids: Ids
     features: tuple[str, ...]
     assumed: tuple[str, ...] = ()
+
+    def digest(self) -> str:
+        """Return the SHA-256 of ids, features and samples, whatever the order of the rows."""
+        digest = hashlib.sha256(b"grassvine tasks 1\n")
+        add_ids(digest, self.ids)
+        digest.update(repr(self.features).encode())
+        for x, y in zip(self.tasks.features, self.tasks.targets, strict=True):
+            samples = np.column_stack((x, y)) + 0.0
+            in_order = samples[np.lexsort(samples.T)]
+            digest.update(f"{in_order.shape}\n".encode() + in_order.astype("<f8").tobytes())
+        return digest.hexdigest()
 
 
 def tasks_from_frame(

@@ -1,22 +1,20 @@
-"""Ratings as people have them, made one table: frames, matrices, pairs, several owners."""
+"""Convert what users pass in memory to a ratings table, and results to their library's frames."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grassvine.data import Ratings, split_users, split_users_by_owner
-from grassvine.data.stored import RatingDataset
-from grassvine.data.tables import (
-    RatingTable,
+from grassvine.data.tables.columns import guess_columns
+from grassvine.data.tables.rating_input import (
     ratings_from_arrays,
     ratings_from_frame,
     ratings_from_frames,
     ratings_from_matrix,
 )
 from grassvine.data.tables.rating_rules import RatingRules
+from grassvine.data.tables.rating_table import RatingTable
 from grassvine.foundations.errors import DataError
-from grassvine.foundations.options import whole_number
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,24 +22,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Which columns of a frame hold users, items and ratings; None is found by its name."""
+    """The columns of users, items and ratings in a frame; None is found by name."""
 
     user: str | None = None
     item: str | None = None
     rating: str | None = None
 
 
-def as_table(
+def as_rating_table(
     ratings: Any, values: Any, columns: Columns, rules: RatingRules, agent: str | None = None
 ) -> RatingTable:
-    """Return ratings as one table.
+    """Return ratings as a labelled table.
 
     Parameters
     ----------
     ratings : data frame, SciPy matrix, array, list of data frames, or RatingTable
-        A frame has one row per rating. A ``RatingTable`` is taken as it is. A matrix has one row
-        per user and one column per item; of a dense one the unknown entries are NaN. With
-        ``values`` it holds one pair of user and item per row.
+        A frame has one row per rating. A ``RatingTable`` is returned as it is. A matrix has one
+        row per user and one column per item; unknown entries of a dense one are NaN. With
+        ``values``, one pair of user and item per row.
     values : array-like, optional
         The rating of each pair.
     agent : str, optional
@@ -49,11 +47,6 @@ def as_table(
     """
     if isinstance(ratings, RatingTable):
         return ratings
-    if isinstance(ratings, RatingDataset):
-        raise DataError(
-            "a RatingDataset stays in its files until the agents of a fit read it, and this needs "
-            "ratings here; read the part that you mean: dataset.part(name).read()."
-        )
     options: dict[str, Any] = {
         "duplicates": rules.duplicates,
         "missing": rules.missing,
@@ -62,8 +55,8 @@ def as_table(
     if values is not None:
         if agent is not None:
             raise DataError(
-                f"pairs with ratings apart have no column {agent!r}; give one frame with all "
-                "columns, or agents as a number."
+                f"pairs passed separately from their ratings have no column {agent!r}; pass one "
+                "frame with all columns, or agents as a number."
             )
         return ratings_from_arrays(*as_pairs(ratings, columns), values, **options)
     named: dict[str, Any] = {"user": columns.user, "item": columns.item, "rating": columns.rating}
@@ -73,16 +66,14 @@ def as_table(
     elif is_frame(ratings):
         return ratings_from_frame(ratings, **named, agent=agent, **options)
     if agent is not None:
-        raise DataError(f"a matrix has no column {agent!r}; give a frame, or agents as a number.")
+        raise DataError(f"a matrix has no column {agent!r}; pass a frame, or agents as a number.")
     return ratings_from_matrix(ratings)
 
 
 def as_pairs(pairs: Any, columns: Columns) -> tuple[Any, Any]:
-    """Return the users and the items of pairs: a frame, or an array of two columns."""
+    """Return the users and the items of pairs given as a frame or an array of two columns."""
     if is_frame(pairs):
         import narwhals
-
-        from grassvine.data.tables.columns import guess_columns
 
         frame = narwhals.from_native(pairs)
         chosen, _ = guess_columns(frame.columns, {"user": columns.user, "item": columns.item})
@@ -90,13 +81,13 @@ def as_pairs(pairs: Any, columns: Columns) -> tuple[Any, Any]:
     array = np.asarray(pairs)
     if array.ndim != 2 or array.shape[1] != 2:
         raise DataError(
-            f"pairs have shape {array.shape}; give two columns, the user and the item of each pair."
+            f"pairs have shape {array.shape}; pass two columns, the user and the item of each pair."
         )
     return array[:, 0], array[:, 1]
 
 
 def is_frame(given: Any) -> bool:
-    """Tell whether something is a data frame of a library that narwhals knows."""
+    """Return whether an object is a data frame of a library that narwhals supports."""
     import narwhals
 
     return isinstance(
@@ -104,15 +95,8 @@ def is_frame(given: Any) -> bool:
     )
 
 
-def parts_of(table: RatingTable, agents: object) -> list[Ratings]:
-    """Divide a table among its owners, or among so many agents."""
-    if table.owners is not None:
-        return split_users_by_owner(table.ratings, table.owners)
-    return split_users(table.ratings, whole_number("agents", agents, least=1, error=DataError))
-
-
-def like(frame: "pl.DataFrame", backend: Any) -> Any:
-    """Return a frame in the library in which the ratings were given."""
+def to_backend(frame: "pl.DataFrame", backend: Any) -> Any:
+    """Return a frame of another data frame library."""
     if backend == "polars":
         return frame
     import narwhals
@@ -122,7 +106,7 @@ def like(frame: "pl.DataFrame", backend: Any) -> Any:
 
 
 def backend_of(given: Any) -> str:
-    """Return the library of a frame, polars where there is none."""
+    """Return the library of a frame, or of the first of several; polars for anything else."""
     import narwhals
 
     first = given[0] if isinstance(given, list | tuple) and len(given) else given

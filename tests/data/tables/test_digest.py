@@ -7,7 +7,6 @@ import pytest
 from grassvine.data.tables import (
     ratings_from_arrays,
     ratings_from_frame,
-    table_hash,
     tasks_from_frame,
 )
 
@@ -15,7 +14,7 @@ ROWS = [("a", "x", 1.0), ("bc", "y", 2.0), ("a", "y", 0.0)]
 
 
 def digest(rows: list[Any]) -> str:
-    return table_hash(ratings_from_arrays(*zip(*rows, strict=True)))
+    return ratings_from_arrays(*zip(*rows, strict=True)).digest()
 
 
 def test_the_order_of_rows_and_the_owners_do_not_matter() -> None:
@@ -24,7 +23,7 @@ def test_the_order_of_rows_and_the_owners_do_not_matter() -> None:
     assert digest([*ROWS[:2], ("a", "y", -0.0)]) == digest(ROWS)
     frame = pl.DataFrame(ROWS, schema=["user", "item", "rating"], orient="row")
     owned = frame.with_columns(agent=pl.col("user"))
-    assert table_hash(ratings_from_frame(owned, agent="agent")) == digest(ROWS)
+    assert ratings_from_frame(owned, agent="agent").digest() == digest(ROWS)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +48,7 @@ def test_tasks_have_a_hash_too() -> None:
     frame = pl.DataFrame({"t": [1, 2, 1], "x": [1.0, 2.0, 3.0], "y": [0.0, 5.0, 6.0]})
 
     def of(frame: pl.DataFrame) -> str:
-        return table_hash(tasks_from_frame(frame, target="y", task="t"))
+        return tasks_from_frame(frame, target="y", task="t").digest()
 
     assert of(frame.reverse()) == of(frame)
     assert of(frame.rename({"x": "z"})) != of(frame)

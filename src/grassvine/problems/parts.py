@@ -1,0 +1,73 @@
+"""Problems of the parts of a ratings table, in memory or loaded where they are solved."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from grassvine.data.ratings import Ratings
+from grassvine.foundations.errors import DataError
+from grassvine.foundations.options import real_number
+from grassvine.problems.base import Problem
+
+# A function is called where its agent runs, so that its data are loaded there.
+ProblemSource: TypeAlias = Problem | Callable[[], Problem]
+RatingsSource: TypeAlias = Ratings | Callable[[], Ratings]
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedProblem:
+    """Calling it loads one agent's ratings and returns its problem.
+
+    Parameters
+    ----------
+    load : function
+        Returns the ratings, such as a part of a :class:`RatingDataset`.
+    create : function
+        Returns the problem of ratings.
+    """
+
+    load: Callable[[], Ratings]
+    create: Callable[[Ratings], Problem]
+
+    def __call__(self) -> Problem:
+        """Load the ratings and create the problem."""
+        return self.create(self.load())
+
+
+def problems_of(
+    parts: Sequence[RatingsSource],
+    problem: Callable[..., Problem],
+    *,
+    centre: float = 0.0,
+    **options: Any,
+) -> list[ProblemSource]:
+    """Return one problem per agent, or a function that loads it where the agent runs.
+
+    Parameters
+    ----------
+    parts : sequence of Ratings or functions
+        The ratings of each agent, or functions that load them, such as ``dataset.parts`` of a
+        :class:`RatingDataset`.
+    problem : class
+        :class:`CompletionProblem` or :class:`BiasedCompletionProblem`.
+    centre : float
+        Subtracted from each rating.
+    **options
+        Options of the problem, such as ``unobserved``.
+    """
+    real_number("centre", centre, error=DataError)
+    create = partial(_create, problem, centre, options)
+    # Wrong options are reported here, not where the ratings are loaded.
+    create(Ratings(1, np.zeros(2, np.int64), np.empty(0, np.int32), np.empty(0)))
+    return [
+        create(part) if isinstance(part, Ratings) else LoadedProblem(part, create) for part in parts
+    ]
+
+
+def _create(
+    problem: Callable[..., Problem], centre: float, options: dict[str, Any], ratings: Ratings
+) -> Problem:
+    return problem(ratings.shifted(-centre) if centre else ratings, **options)

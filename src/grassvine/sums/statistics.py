@@ -1,0 +1,45 @@
+"""Statistics of the ratings of all agents, by one sum."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from grassvine.data.ratings import Ratings
+from grassvine.foundations.arrays import Array
+from grassvine.sums.program import Iterate, Subprogram, all_reduce
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RatingStatistics:
+    """Counts per item, number of users with ratings, mean and standard deviation."""
+
+    counts: Array
+    n_users: float
+    centre: float
+    deviation: float
+
+    @property
+    def noise_scale(self) -> float:
+        """About the largest singular value of noise with the variance of the ratings."""
+        total = self.counts.sum()
+        return self.deviation * (
+            math.sqrt(total / len(self.counts)) + math.sqrt(total / self.n_users)
+        )
+
+
+def rating_statistics(ratings: Ratings, iterate: Iterate) -> Subprogram[RatingStatistics]:
+    """Add up the statistics of all agents' ratings."""
+    values = ratings.values
+
+    def own() -> tuple[Array, float, float, float]:
+        counts = np.bincount(ratings.items, minlength=ratings.n_items).astype(np.float64)
+        n_users = float(np.count_nonzero(np.diff(ratings.starts)))
+        return counts, n_users, float(values.sum()), float(values @ values)
+
+    counts, n_users, total, squares = yield from all_reduce(iterate, own)
+    n_ratings = max(counts.sum(), 1.0)
+    centre = float(total / n_ratings)
+    variance = max(float(squares / n_ratings) - centre * centre, 0.0)
+    # If all ratings are equal any scale will do.
+    return RatingStatistics(counts, max(float(n_users), 1.0), centre, math.sqrt(variance) or 1.0)
