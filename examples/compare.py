@@ -2,12 +2,12 @@
 Which method for my ratings?
 ============================
 
-Several ways to complete a table of ratings, compared by cross-validation on the same folds, as
-scikit-learn compares regressors: the columns user and item are X, the ratings y.
+Compare several matrix completion methods by cross-validation on the same folds, as with any
+scikit-learn regressors: X has the columns user and item, y the ratings.
 """
 
 # %%
-# A table in which films have a level, people are strict or mild, and tastes have three directions.
+# Synthetic ratings with item biases, user biases and tastes of rank 3.
 from importlib.util import find_spec
 
 import numpy as np
@@ -18,17 +18,18 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from grassvine.estimators import DLMaFitCompleter, MatrixCompleter, RTRMCCompleter
 
 rng = np.random.default_rng(0)
-level, mild = rng.normal(0, 0.5, 50), rng.normal(0, 0.4, 300)
+item_bias, user_bias = rng.normal(0, 0.5, 50), rng.normal(0, 0.4, 300)
 taste = rng.normal(size=(300, 3)) @ rng.normal(size=(3, 50)) * 0.4
 user, item = np.nonzero(rng.random(taste.shape) < 0.35)
-stars = 3.5 + level[item] + mild[user] + taste[user, item] + rng.normal(0, 0.3, len(user))
+noise = rng.normal(0, 0.3, len(user))
+stars = 3.5 + item_bias[item] + user_bias[user] + taste[user, item] + noise
 X = pd.DataFrame({"user": user, "item": item})
 y = np.clip(np.round(2 * stars) / 2, 0.5, 5)
 print(f"{len(y)} ratings of {taste.shape[1]} films by {taste.shape[0]} people")
 
 
 # %%
-# The least that a method must beat: the mean of each film. Any regressor can take part.
+# The baseline is the mean of each film. Any scikit-learn regressor can be compared.
 class ItemMeans(RegressorMixin, BaseEstimator):
     def fit(self, X, y):
         self.mean_, self.means_ = y.mean(), pd.Series(y).groupby(X["item"].to_numpy()).mean()
@@ -54,8 +55,8 @@ class Cmfrec(RegressorMixin, BaseEstimator):
 
 
 # %%
-# ``exact`` has levels and mildness built in. The others have not: to them these are two directions
-# more, so they get rank 5. ``fallback`` is what to predict for somebody who is in no training fold.
+# ``exact`` models item and user biases. The other methods need two more dimensions for them, so
+# they get rank 5. ``fallback`` handles users and items that are not in the training folds.
 options = {"agents": 6, "on_unknown": "fallback", "random_state": 0}
 methods = {
     "item means": ItemMeans(),
@@ -69,7 +70,7 @@ if find_spec("cmfrec"):
     methods["cmfrec, one owner"] = GridSearchCV(Cmfrec(), {"lambda_": [0.3, 1.0, 3.0, 10.0]}, cv=3)
 
 # %%
-# Three folds; smaller is better.
+# Three-fold cross-validation; smaller is better.
 folds = KFold(3, shuffle=True, random_state=0)
 rows = {}
 for name, method in methods.items():

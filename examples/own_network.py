@@ -1,14 +1,14 @@
 """
-A network of your own
-=====================
+A custom network
+================
 
-Who talks to whom is yours to say: offices that have a line between them, hospitals that trust each
-other. This script shows what the network changes, and what it does not.
+You decide which agents communicate: offices with a direct line, or hospitals that trust each other.
+This example shows what the network affects and what it does not.
 """
 
 # %%
-# Eight offices in two towns with one line between the towns, from a list of pairs; and a graph of
-# networkx, whose nodes may have names.
+# Eight offices in two towns with one line between the towns, given as a list of edges; and the same
+# network with more lines, from a networkx graph.
 import networkx as nx
 import pandas as pd
 
@@ -24,17 +24,17 @@ graph.add_edges_from([(0, 7), (1, 6)])  # two more lines between the towns
 more_lines = gv.networks.from_networkx(graph)
 
 # %%
-# The picture tells size, diameter and spectral gap. The gap is the share of a disagreement that one
-# round of talking takes away: near 0 the network is a bottleneck.
+# The title of the plot shows size, diameter and spectral gap. The gap is the minimum fraction by
+# which one round of averaging reduces disagreement; near 0, the network has a bottleneck.
 display = NetworkDisplay.from_network(towns)
 display.figure_.set_size_inches(4.5, 2.6)
 display.figure_.savefig("two-towns.png", dpi=80)
 print(display.ax_.get_title())
 
 # %%
-# The same ratings, divided among eight offices, on four networks. ``Exact`` adds up along a tree
-# and knows when it is done. ``Gossip`` lets one pair of neighbours meet at a slot; ρ is how much
-# weight agreement has.
+# The same ratings, divided among eight offices, on four networks. ``Exact`` sums along a spanning
+# tree and stops when it has converged. In ``Gossip``, one pair of neighbours meets per slot; ρ is
+# the consensus weight.
 data = gv.datasets.low_rank_ratings(n_items=40, n_users=800, rank=2, oversampling=6.0)
 problems = [gv.CompletionProblem(part) for part in gv.datasets.split_users(data.ratings, 8)]
 networks = {

@@ -1,14 +1,14 @@
 """
-A cost of your own
-==================
+A custom cost
+=============
 
-Five stations measure with twelve sensors. Three signals explain what the sensors show, but now and
-then a measurement is nonsense. Principal components follow the nonsense; a cost that grows more
-slowly with the error does not. grassvine has no such cost, so you write it: one plain function.
+Five stations measure with twelve sensors. Three signals explain the readings, but some rows are
+outliers. PCA follows the outliers; a cost that grows more slowly with the error does not. grassvine
+has no such cost, so you write it as one Python function.
 """
 
 # %%
-# The measurements of each station: three signals, a little noise, one row in ten broken.
+# The measurements of each station: three signals, a little noise, and one outlier in ten rows.
 import numpy as np
 
 import grassvine as gv
@@ -27,40 +27,40 @@ for _ in range(5):
 
 # %%
 # For an orthonormal basis U, t = |x|² − |Uᵀx|² is the squared error of a measurement x. Instead of
-# t the cost adds up √(t + s²) − s, which grows like the error and not like its square.
+# t, the cost sums √(t + s²) − s, which grows linearly with the error rather than quadratically.
 #
-# The function returns the cost and its gradient, as if the entries of U were free. The third, a
-# small matrix, says how steeply the cost bends; with it no step size has to be chosen.
+# The function returns the cost, its Euclidean gradient, and optionally the curvature as a small
+# matrix, which makes a step size unnecessary.
 def robust_cost(rows, soft=0.3):
     def function(basis):
-        along = rows @ basis
-        errors = np.sum(rows**2, axis=1) - np.sum(along**2, axis=1)
+        projected = rows @ basis
+        errors = np.sum(rows**2, axis=1) - np.sum(projected**2, axis=1)
         roots = np.sqrt(np.maximum(errors, 0.0) + soft**2)
-        trusted = along / roots[:, None]  # a row far from the subspace counts little
-        return float(np.sum(roots - soft)), -rows.T @ trusted, along.T @ trusted
+        weighted = projected / roots[:, None]  # rows far from the subspace get a small weight
+        return float(np.sum(roots - soft)), -rows.T @ weighted, projected.T @ weighted
 
     return gv.CustomProblem(rows.shape[1], function)
 
 
 # %%
-# Is it right? The check compares cost and gradient, and says what is wrong if they do not fit.
+# Check the problem: the gradient is compared with the cost. A wrong gradient fails the check.
 problems = [robust_cost(rows) for rows in stations]
 gv.checks.check_problem(problems[0], n_signals)
 print("the check of the robust cost passes")
 
 
-def forgot_the_sign(basis):
+def wrong_sign(basis):
     cost, gradient, _ = problems[0].function(basis)
     return cost, -gradient
 
 
 try:
-    gv.checks.check_problem(gv.CustomProblem(n_sensors, forgot_the_sign), n_signals)
+    gv.checks.check_problem(gv.CustomProblem(n_sensors, wrong_sign), n_signals)
 except CheckFailed as failure:
     print(f"the check of a wrong one fails: {failure}")
 
 # %%
-# Principal components of all rows, and the robust cost by gossip between neighbours on a ring.
+# PCA of all rows, and the robust cost minimised by gossip on a ring.
 plain = gv.run(
     gv.Plan(n_sensors, n_signals, gv.networks.ring(5), gv.Exact()),
     [gv.PCAProblem(rows) for rows in stations],
@@ -69,6 +69,6 @@ robust = gv.run(
     gv.Plan(n_sensors, n_signals, gv.networks.ring(5), gv.Gossip(rho=1e3, max_iter=1000)), problems
 )
 for name, result in (("principal components", plain), ("robust cost", robust)):
-    away = np.degrees(gv.geometry.Grassmann().distance(result.mean, truth))
-    print(f"{name}: {away:.1f} degrees from the true signals")
+    angle = np.degrees(gv.geometry.Grassmann().distance(result.mean, truth))
+    print(f"{name}: {angle:.1f} degrees from the true signals")
 print(f"neighbours end {robust.agreement_degrees:.1f} degrees apart")

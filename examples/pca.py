@@ -1,14 +1,14 @@
 """
-Principal components of images in six places
-============================================
+PCA of images held in six places
+================================
 
-The images (scikit-learn's handwritten digits) lie in six places. ``DecentralizedPCA`` finds the
-principal components of all of them; no image leaves its place.
+Scikit-learn's handwritten digits are divided among six places. ``DecentralizedPCA`` computes the
+principal components of all images; no image leaves its place.
 """
 
 # %%
-# The digits in an order that makes it hard: each place has few kinds of digits, so that its own
-# components are far from those of all images.
+# Sort the images by digit, which makes the problem hard: each place has only a few digits, so its
+# own components are far from those of all images.
 import numpy as np
 from scipy.linalg import subspace_angles
 from sklearn.datasets import load_digits
@@ -25,17 +25,17 @@ images, digits = images[order], digits[order]
 print(f"{len(images)} images of {images.shape[1]} pixels, {images.nbytes / 1e6:.1f} MB")
 
 # %%
-# The same components as scikit-learn's PCA, which must see all images in one place.
+# The components equal those of scikit-learn's PCA, which needs all images in one place.
 ours = DecentralizedPCA(4, agents=6, network="ring", random_state=0).fit(images)
 theirs = PCA(4).fit(images)
-apart = np.abs(ours.components_ - theirs.components_).max()
-print(f"largest difference of an entry of the components: {apart:.0e}")
+difference = np.abs(ours.components_ - theirs.components_).max()
+print(f"largest difference of an entry of the components: {difference:.0e}")
 print(f"explained: {ours.explained_variance_ratio_.sum():.3f} of the variance")
 
 
 # %%
-# What each place would find for itself, and what gossip finds, in which an agent only ever talks to
-# one neighbour. Degrees tell how far a subspace is turned from that of all images.
+# What each place finds on its own, and what gossip finds, where agents only communicate in pairs.
+# The largest principal angle measures how far a subspace is from that of all images.
 def degrees(components):
     return np.degrees(subspace_angles(components.T, theirs.components_.T).max())
 
@@ -47,11 +47,10 @@ print(f"gossip: {degrees(gossip.components_):.0f} degrees away, {gossip.bytes_ /
 print(f"exact:  {degrees(ours.components_):.0e} degrees away, {ours.bytes_ / 1e6:.1f} MB sent")
 
 # %%
-# It is a transformer like any other: it goes into pipelines, searches and ``set_output``.
-train, test, known, asked = train_test_split(images / 16, digits, random_state=0)
+# It is a scikit-learn transformer: use it in pipelines and grid searches, and with ``set_output``.
+X_train, X_test, y_train, y_test = train_test_split(images / 16, digits, random_state=0)
 classifier = make_pipeline(
     DecentralizedPCA(16, agents=6, random_state=0), LogisticRegression(max_iter=500)
 )
-print(
-    f"digits told apart from 16 components: {classifier.fit(train, known).score(test, asked):.3f}"
-)
+accuracy = classifier.fit(X_train, y_train).score(X_test, y_test)
+print(f"digits told apart from 16 components: {accuracy:.3f}")

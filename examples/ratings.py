@@ -1,14 +1,14 @@
 """
-Ratings that three shops hold
-=============================
+Ratings held by three shops
+===========================
 
-Three shops have each a table of ratings. None wants to give its table away, and none has enough
-ratings to recommend well. They learn together what the films are like; the tables stay.
+Three shops each have a table of ratings. None wants to share its table, and none has enough ratings
+to recommend well. They learn the films' factors together, without pooling the tables.
 """
 
 # %%
-# The table: a row a rating. In the script all shops' rows lie in one data frame, whose column
-# ``shop`` says who holds them. The ids are any text or numbers.
+# A table with one row per rating. For this example, all rows are in one data frame, and the column
+# ``shop`` names their owner. Ids can be strings or numbers.
 import numpy as np
 import pandas as pd
 
@@ -34,7 +34,7 @@ train = ratings.drop(test.index)
 print(train.head(3).to_string(index=False))
 
 # %%
-# One line learns; the shops are the agents. The rank says how many numbers describe a film.
+# Fit the model; each shop is an agent. The rank is the number of factors per film.
 together = MatrixCompleter(rank=3, agents="shop", random_state=0).fit(train)
 print(f"{together.n_agents_} shops, {together.n_users_} people, {together.n_ratings_} ratings")
 print(f"all shops together: {together.errors(test)['rmse']:.2f} (RMSE in stars)")
@@ -47,11 +47,11 @@ for shop, own in train.groupby("shop"):
     print(f"{shop:>5} for itself:   {found:.2f}")
 
 # %%
-# What should somebody watch next? Films that they have rated are left out.
+# Recommend films to a user. Films that the user has rated are excluded.
 print(together.recommend(["person 1"], k=3).to_string(index=False))
 
 # %%
-# Somebody new rates three films. Nothing is learned anew: what the films are like is known.
+# A new user rates three films. The factors of the films stay fixed, so no refit is needed.
 new = pd.DataFrame(
     {"user": "Mia", "item": ["crime 1", "crime 2", "comedy 3"], "rating": [4.5, 4, 2]}
 )
@@ -59,8 +59,8 @@ mia = together.fold_in(new)
 print(mia.recommend(["Mia"], k=3).to_pandas().to_string(index=False))
 
 # %%
-# A model is a folder with no code in it. Films and people are described in different files: the
-# first may travel, the second should stay.
+# A model is a folder that contains no code. Films and users are in separate files: those of the
+# films may be shared, those of the users should stay private.
 together.save("films.model", overwrite=True)
 again = MatrixCompleter.load("films.model")
 same = again.recommend(["person 1"], k=3)["item"].to_list()

@@ -37,7 +37,7 @@ def test_the_demo_prints_one_object_and_nothing_else(tmp_path: Path) -> None:
 def test_the_demo_prints_a_table(tmp_path: Path) -> None:
     done = call("demo", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    for part in ("each agent alone", "gossip", "exact (the default)", "pooled", "% worse", "equal"):
+    for part in ("each agent alone", "gossip", "exact (default)", "pooled", "% worse", "equal"):
         assert part in done.stdout
     assert done.stdout.count("What to see: ") == 1
     assert (tmp_path / "grassvine-demo" / "digits.png").is_file()

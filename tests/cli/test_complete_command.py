@@ -70,9 +70,9 @@ def test_options_come_from_a_file_and_the_command_line_goes_first(
     [
         ("rnak = 3", "unknown option 'rnak'; did you mean 'rank'?"),
         ('holdout = "much"', "holdout is 'much'"),
-        ("rank = [1, 2]", "rank is [1, 2]; give text or a number."),
-        ("json = 1", "json is 1; give true or false."),
-        ("rank = ", "is no TOML file"),
+        ("rank = [1, 2]", "rank is [1, 2]; use text or a number."),
+        ("json = 1", "json is 1; use true or false."),
+        ("rank = ", "is not a valid TOML file"),
     ],
 )
 def test_a_wrong_file_of_options_is_named(
@@ -89,8 +89,8 @@ def test_a_wrong_file_of_options_is_named(
     ("options", "code", "message"),
     [
         (["--rank", "-1"], 3, "rank is -1, but the table has 15 items"),
-        (["--rank", "many"], 3, "rank is 'many'; give a whole number, or auto."),
-        (["--regularization", "much"], 3, "regularization is 'much'; give a number, or auto."),
+        (["--rank", "many"], 3, "rank is 'many'; use an integer or auto."),
+        (["--regularization", "much"], 3, "regularization is 'much'; use a number or auto."),
         (["--method", "exat"], 3, "unknown method 'exat'; did you mean 'exact'?"),
         (["--network", "rng"], 3, "unknown network 'rng'; did you mean 'ring'?"),
         (["--engine", "thread"], 3, "unknown engine 'thread'; did you mean 'threads'?"),
@@ -167,7 +167,7 @@ def test_a_place_that_is_taken_is_refused_before_the_work(
 def test_it_says_what_the_saved_model_has_not_seen(grassvine: Command, ratings: Path) -> None:
     model = ratings.with_name("model")
     done = grassvine("complete", ratings, "--rank", 2, "--holdout", 0.2, "-o", model, "--json")
-    assert "has not seen what was held out" in done.err
+    assert "(fitted without the held-out data; use --holdout 0 to fit all data)" in done.err
     told = grassvine("inspect", model, "--json").object
     assert told["card"]["metrics"]["test_rmse"] == done.object["test_rmse"]
     assert told["sizes"]["ratings"] == 256
@@ -196,5 +196,5 @@ def test_who_interrupts_a_run_that_is_kept_hears_how_to_go_on(
     kept = ratings.with_name("kept")
     done = grassvine("complete", ratings, "--engine", "ray", "--checkpoints", kept)
     assert done.code == 130
-    assert f"stopped; --resume goes on from what was kept in {kept}" in done.err
+    assert f"stopped; use --resume to continue from the checkpoints in {kept}" in done.err
     assert "--resume" not in grassvine("complete", ratings).err

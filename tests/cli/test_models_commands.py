@@ -70,9 +70,9 @@ def test_tables_are_written_in_the_form_of_their_suffix(
     assert frame["user"].to_list() == [100, 100, 103, 103]
     assert frame["rank"].to_list() == [1, 2, 1, 2]
     again = grassvine("recommend", model, "-o", out)
-    assert again.code == 7 and "is there already" in again.err
+    assert again.code == 7 and "already exists; choose another path" in again.err
     wrong = grassvine("recommend", model, "-o", model.with_name("best.xls"))
-    assert wrong.code == 3 and "unknown suffix of a table '.xls'" in wrong.err
+    assert wrong.code == 3 and "unknown table suffix '.xls'" in wrong.err
 
 
 def test_everybody_is_recommended_what_they_have_not_rated(
@@ -113,7 +113,7 @@ def test_new_users_are_folded_in(
         (900, 2, True),
     ]
     assert not {row["item"] for row in rows} & {"003", "004", "077"}
-    assert "1 ratings of items that the model does not know were left out" in done.err
+    assert "1 ratings of items unknown to the model were skipped" in done.err
     assert grassvine("inspect", out, "--json").object["sizes"]["users"] == 41
     assert {file.name: file.read_bytes() for file in model.iterdir()} == before
 
@@ -145,5 +145,5 @@ def test_what_is_no_model_is_refused(grassvine: Command, tmp_path: Path) -> None
 
 def test_a_model_is_described_for_the_eye(grassvine: Command, model: Path) -> None:
     shown = grassvine("inspect", model).out
-    for part in ("kind", "ratings", "private part", "is there", "train_rmse", "written by"):
+    for part in ("kind", "ratings", "private part", "included", "train_rmse", "written by"):
         assert part in shown

@@ -1,4 +1,4 @@
-"""The command line: parse, call, print."""
+"""Command-line interface."""
 
 from grassvine.cli.app import main
 

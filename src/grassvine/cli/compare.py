@@ -1,4 +1,4 @@
-"""``grassvine compare``: methods side by side on the same splits."""
+"""``grassvine compare``: compare methods on the same splits."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -6,22 +6,24 @@ import typer
 
 from grassvine.cli import options
 from grassvine.cli.config import ConfigFile
-from grassvine.cli.output import AsJson, busy, print_object, say
+from grassvine.cli.output import AsJson, print_messages, print_object, spinner
 
 if TYPE_CHECKING:
     from grassvine.jobs.comparison import Comparison
 
 
 def compare(
-    ratings: Annotated[
-        str, typer.Argument(help="Ratings, as complete takes them.", show_default=False)
-    ],
+    ratings: Annotated[str, typer.Argument(help="Ratings, as for complete.", show_default=False)],
     methods: Annotated[
-        str, typer.Option(help="Names between commas; the first is what others are tested against.")
+        str,
+        typer.Option(
+            metavar="NAMES",
+            help="Comma-separated methods; the others are tested against the first.",
+        ),
     ] = "exact,exact-subspace,gossip,rtrmc,d-lmafit,item-means",
-    splits: Annotated[int, typer.Option(help="How many random splits.")] = 5,
+    splits: Annotated[int, typer.Option(help="Number of random splits.")] = 5,
     holdout: options.Holdout = 0.2,
-    rank: Annotated[int, typer.Option(help="The rank of all methods that have one.")] = 10,
+    rank: Annotated[int, typer.Option(help="Rank, for the methods that have one.")] = 10,
     agents: options.NumberOfAgents = 5,
     network: options.NetworkName = "ring",
     seed: options.Seed = 0,
@@ -34,7 +36,7 @@ def compare(
     config: ConfigFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare methods: errors as mean ± sd over splits, seconds, and a paired t-test."""
+    """Compare methods on random splits: errors (mean ± sd), times and paired t-tests."""
     from grassvine.datasets import read_ratings
     from grassvine.jobs.compared_methods import Setting
     from grassvine.jobs.comparison import compare as run_comparison
@@ -43,8 +45,8 @@ def compare(
     table = read_ratings(
         ratings, separator=separator, user=user, item=item, rating=rating, **choices
     )
-    say(table.assumed)
-    with busy("comparing") as status:
+    print_messages(table.assumed)
+    with spinner("comparing") as status:
         found = run_comparison(
             table,
             [name.strip() for name in methods.split(",")],
@@ -53,9 +55,11 @@ def compare(
             holdout=holdout,
             watch=lambda method, split: status.update(f"{method}, split {split + 1} of {splits}"),
         )
-    say(f"{name} was not run: {how}" for name, how in found.absent.items())
+    print_messages(f"{name} was not run: {how}" for name, how in found.absent.items())
     if found.n_unknown:
-        say([f"{found.n_unknown} held-out ratings of unknown users or items were left out."])
+        print_messages(
+            [f"{found.n_unknown} held-out ratings of unknown users or items were excluded."]
+        )
     rows = _rows(found)
     if as_json:
         counts = {"n_test": found.n_test, "n_unknown": found.n_unknown}
@@ -68,15 +72,15 @@ def compare(
 def _rows(found: "Comparison") -> list[dict[str, Any]]:
     rows = []
     for row in found.rows:
-        told: dict[str, Any] = {"method": row.method}
+        cells: dict[str, Any] = {"method": row.method}
         for error, values in (("rmse", row.rmse), ("mae", row.mae)):
-            told[f"{error}_mean"] = float(values.mean())
-            told[f"{error}_sd"] = float(values.std(ddof=1)) if len(values) > 1 else None
-            told[f"{error}_p"] = found.p_value(row, error)
-            told[error] = values.tolist()
-        told["seconds"] = float(row.seconds.mean())
-        told["cpu_seconds"] = float(row.cpu_seconds.mean())
-        rows.append(told)
+            cells[f"{error}_mean"] = float(values.mean())
+            cells[f"{error}_sd"] = float(values.std(ddof=1)) if len(values) > 1 else None
+            cells[f"{error}_p"] = found.p_value(row, error)
+            cells[error] = values.tolist()
+        cells["seconds"] = float(row.seconds.mean())
+        cells["cpu_seconds"] = float(row.cpu_seconds.mean())
+        rows.append(cells)
     return rows
 
 

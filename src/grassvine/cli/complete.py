@@ -1,4 +1,4 @@
-"""``grassvine complete``: learn from ratings."""
+"""``grassvine complete``: matrix completion."""
 
 from typing import Annotated, Any
 
@@ -6,7 +6,7 @@ import typer
 
 from grassvine.cli import options
 from grassvine.cli.config import ConfigFile
-from grassvine.cli.fit import learn
+from grassvine.cli.fit import run_job
 from grassvine.cli.output import AsJson, Overwrite
 
 
@@ -14,27 +14,35 @@ def complete(
     ratings: Annotated[
         str,
         typer.Argument(
-            help="A table with one row per rating (CSV, TSV, '::', Parquet, Feather, JSON lines; - "
-            "is standard input), published ratings, or the name of a published data set.",
+            help="Table with one row per rating (CSV, TSV, '::', Parquet, Feather or JSON lines; - "
+            "for standard input), files of a published data set, or the name of one.",
             show_default=False,
         ),
     ],
     rank: options.Rank = "10",
     method: options.Method = "exact",
     agents: Annotated[
-        str, typer.Option(help="How many agents, or the column that names each rating's owner.")
+        str,
+        typer.Option(
+            metavar="INT|COLUMN",
+            help="Number of agents, or the column that names the owner of each rating.",
+        ),
     ] = "1",
     stored: Annotated[
         bool,
         typer.Option(
             "--stored",
-            help="Every agent reads its own part of a Parquet dataset (a file, a folder, or a "
-            "pattern); this process reads no rating, and the model knows no users.",
+            help="Let each agent read its own part of a Parquet dataset (file, folder or glob "
+            "pattern); the driver reads no ratings, and the model has no users.",
         ),
     ] = False,
     network: options.NetworkName = "ring",
-    regularization: Annotated[str, typer.Option(help="Regularisation strength, or auto.")] = "auto",
-    rho: Annotated[str, typer.Option(help="For gossip: the weight of agreement.")] = "auto",
+    regularization: Annotated[
+        str, typer.Option(metavar="FLOAT|auto", help="Regularisation strength, or auto.")
+    ] = "auto",
+    rho: Annotated[
+        str, typer.Option(metavar="FLOAT|auto", help="Consensus weight ρ, or auto (gossip only).")
+    ] = "auto",
     max_iter: options.MaxIter = 400,
     holdout: options.Holdout = 0.0,
     seed: options.Seed = 0,
@@ -55,7 +63,7 @@ def complete(
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Learn from ratings that one or many hold, and measure on ratings that are held out."""
+    """Fit a matrix completion model to ratings, and evaluate it on held-out ratings."""
     from grassvine.jobs.completion import CompletionJob
 
     words: dict[str, Any] = {
@@ -85,4 +93,4 @@ def complete(
         stored=stored,
         **words,
     )
-    learn("ratings", job, out=out, run=run, overwrite=overwrite, as_json=as_json)
+    run_job("ratings", job, out=out, run=run, overwrite=overwrite, as_json=as_json)

@@ -1,4 +1,4 @@
-"""``--config``: options from a TOML file. What the command line says goes before the file."""
+"""``--config``: options from a TOML file. The command line takes precedence."""
 
 import tomllib
 from pathlib import Path
@@ -9,8 +9,8 @@ import typer
 from grassvine.foundations.errors import PlanError, unknown
 
 
-def _take_options(context: typer.Context, path: Path | None) -> Path | None:
-    """Make the values of a file the defaults of the command."""
+def _read_options(context: typer.Context, path: Path | None) -> Path | None:
+    """Use the values of a file as the defaults of the command."""
     if path is None:
         return None
     options = {
@@ -35,8 +35,9 @@ ConfigFile = Annotated[
     typer.Option(
         "--config",
         is_eager=True,
-        callback=_take_options,
-        help="A TOML file with options, named as here without --; what is said here goes first.",
+        callback=_read_options,
+        metavar="FILE",
+        help="TOML file with options (names without --); the command line takes precedence.",
     ),
 ]
 
@@ -45,16 +46,18 @@ def _document(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as cause:
-        raise PlanError(f"{path} cannot be read ({cause.strerror}); give a TOML file.") from None
+        raise PlanError(
+            f"{path} cannot be read ({cause.strerror}); use an existing TOML file."
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as cause:
-        raise PlanError(f"{path} is no TOML file: {cause}.") from None
+        raise PlanError(f"{path} is not a valid TOML file: {cause}.") from None
 
 
 def _check(path: Path, key: str, value: object, parameter: Any, context: typer.Context) -> None:
-    """Refuse a value that the option cannot take, and name the file."""
+    """Reject a value that the option does not accept, with an error that names the file."""
     if isinstance(value, bool) != parameter.is_flag or isinstance(value, dict | list):
         wanted = "true or false" if parameter.is_flag else "text or a number"
-        raise PlanError(f"{path}: {key} is {value!r}; give {wanted}.")
+        raise PlanError(f"{path}: {key} is {value!r}; use {wanted}.")
     try:
         parameter.process_value(context, value)
     except typer.BadParameter as cause:

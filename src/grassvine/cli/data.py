@@ -1,4 +1,4 @@
-"""``grassvine data``: what is published, what is here, and how to get the rest."""
+"""``grassvine data``: list and download published data sets."""
 
 import json
 from pathlib import Path
@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
-data_app = typer.Typer(no_args_is_help=True, help="Published data sets: list them, fetch one.")
+data_app = typer.Typer(no_args_is_help=True, help="List and download published data sets.")
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 @data_app.command("list")
 def list_sources(as_json: AsJson = False) -> None:
-    """Show the published data sets and where they are found."""
+    """List the published data sets and their local paths."""
     from rich.console import Console
     from rich.table import Table
 
@@ -35,7 +35,7 @@ def list_sources(as_json: AsJson = False) -> None:
         ]
         typer.echo(json.dumps(rows))
         return
-    table = Table("name", "what", "counts", "where")
+    table = Table("name", "title", "counts", "path")
     for name, source in SOURCES.items():
         counts = ", ".join(f"{count:,} {what}" for what, count in source.counts.items())
         table.add_row(name, source.title, counts, str(places[name] or "absent"))
@@ -44,13 +44,16 @@ def list_sources(as_json: AsJson = False) -> None:
 
 @data_app.command("fetch")
 def fetch_source(
-    name: Annotated[str, typer.Argument(help="The name of a data set, as listed.")],
+    name: Annotated[str, typer.Argument(help="Data set name, as in data list.")],
     folder: Annotated[
-        Path | None, typer.Option(help="Where its own folder goes; the cache unless told.")
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Parent folder for the data set; the cache by default."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Download a data set, check it, and print the folder where it is."""
+    """Download and verify a data set, and print its folder."""
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 

@@ -1,11 +1,11 @@
-"""``grassvine doctor``: what is installed, what a cluster offers, and what lacks."""
+"""``grassvine doctor``: check the installation and, optionally, a Ray cluster."""
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from grassvine.cli import options
-from grassvine.cli.output import AsJson, print_object, print_rows, say
+from grassvine.cli.output import AsJson, print_messages, print_object, print_rows
 
 if TYPE_CHECKING:
     from grassvine.report.cluster_doctor import ClusterDiagnosis
@@ -14,17 +14,18 @@ if TYPE_CHECKING:
 
 def doctor(
     engine: Annotated[
-        str, typer.Option(help="Look at an engine too: ray looks at every node of a cluster.")
+        str,
+        typer.Option(metavar="NAME", help="Engine to check; ray checks every node of a cluster."),
     ] = "local",
     address: options.Address = None,
     checkpoints: options.Checkpoints = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell versions, BLAS, caches, threads, data folders, disk, and how to install what lacks."""
+    """Report versions, BLAS, threads, caches, data folders, disk space and missing extras."""
     from grassvine.jobs.engine_options import RAY, EngineOptions
     from grassvine.report.doctor import diagnose
 
-    EngineOptions(engine=engine, address=address, checkpoints=checkpoints)  # refuses the senseless
+    EngineOptions(engine=engine, address=address, checkpoints=checkpoints)  # only to validate
     found = diagnose()
     cluster = None
     if engine == RAY:
@@ -37,7 +38,7 @@ def doctor(
     print_rows(_rows(found))
     if cluster:
         print_rows(_cluster_rows(cluster))
-        say(cluster.advice or ["all nodes are ready"])
+        print_messages(cluster.advice or ["all nodes are ready"])
 
 
 def _rows(found: "Diagnosis") -> dict[str, object]:
@@ -48,11 +49,11 @@ def _rows(found: "Diagnosis") -> dict[str, object]:
         "BLAS": "; ".join(found.blas) or "not found",
         "processors": found.processors,
         **{name: value or "not set" for name, value in found.threads.items()},
-        "kernels are kept in": found.kernel_cache
-        + ("" if found.kernel_cache_writable else " (cannot be written to)"),
+        "kernel cache": found.kernel_cache
+        + ("" if found.kernel_cache_writable else " (not writable)"),
         "data folders": ", ".join(found.data_folders),
-        "data sets here": ", ".join(found.data_sets) or "none",
-        "free on this disk": f"{found.free_gigabytes:.1f} GB",
+        "data sets found": ", ".join(found.data_sets) or "none",
+        "free disk space": f"{found.free_gigabytes:.1f} GB",
         **{
             f"extra {extra.name}": "installed" if extra.installed else str(extra.install)
             for extra in found.extras
@@ -64,12 +65,12 @@ def _cluster_rows(cluster: "ClusterDiagnosis") -> dict[str, object]:
     milliseconds = cluster.exchange_milliseconds
     return {
         "cluster": cluster.address,
-        "token": "asked for" if cluster.token else "none",
+        "token": "required" if cluster.token else "none",
         **{
             f"node {number}": f"{node.name}, {node.address}, {node.processors:g} processors, "
-            f"{node.memory_gigabytes:.1f} GB, {node.store_gigabytes:.1f} GB for messages"
+            f"{node.memory_gigabytes:.1f} GB, {node.store_gigabytes:.1f} GB object store"
             + "".join(f", {name}={label}" for name, label in node.labels.items())
-            for number, node in enumerate(cluster.nodes, 1)  # several may have one name
+            for number, node in enumerate(cluster.nodes, 1)  # node names may repeat
         },
-        "0.4 MB there and back": None if milliseconds is None else f"{milliseconds:.1f} ms",
+        "0.4 MB round trip": None if milliseconds is None else f"{milliseconds:.1f} ms",
     }

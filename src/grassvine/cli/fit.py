@@ -1,19 +1,19 @@
-"""What all commands that learn do with a request: read, learn, write, tell."""
+"""Steps shared by the commands that fit: read, fit, save, report."""
 
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from grassvine.cli.output import busy, print_object, print_rows, say
+from grassvine.cli.output import print_messages, print_object, print_rows, spinner
 
 if TYPE_CHECKING:
     from grassvine.jobs.base import Job
 
-# Where data and machines were is nobody else's business, and a resumed run learns the same.
-NOT_ON_A_CARD = ("data", "address", "checkpoints", "resume")
+# A shared model must not reveal paths or hosts, and resuming does not change the result.
+NOT_IN_CARD = ("data", "address", "checkpoints", "resume")
 
 
-def learn(
+def run_job(
     title: str,
     job: "Job",
     *,
@@ -22,7 +22,7 @@ def learn(
     overwrite: bool,
     as_json: bool,
 ) -> None:
-    """Answer a request; where its results cannot go is said before the work."""
+    """Run a job and report. Output paths are checked before the fit starts."""
     from grassvine.foundations.files import make_folder
     from grassvine.jobs.run_folder import refuse_folder, save_run
     from grassvine.models.persistence.files import may_replace, save
@@ -33,30 +33,32 @@ def learn(
     if run is not None:
         refuse_folder(run, overwrite=overwrite)
         make_folder(run.absolute().parent)
-    with busy("reading"):
+    with spinner("reading"):
         data = job.read()
-    say(data.assumed)
+    print_messages(data.assumed)
     try:
-        with busy("learning"):
+        with spinner("fitting"):
             result = job.learn(data)
-    except (KeyboardInterrupt, SystemExit):  # by the keyboard, or terminated
+    except (KeyboardInterrupt, SystemExit):  # SystemExit: terminated by SIGTERM
         if job.checkpoints:
-            say([f"stopped; --resume goes on from what was kept in {job.checkpoints}"])
+            print_messages(
+                [f"stopped; use --resume to continue from the checkpoints in {job.checkpoints}"]
+            )
         raise
     if out is not None:
         options = asdict(job)  # type: ignore[call-overload]
-        made = {name: value for name, value in options.items() if name not in NOT_ON_A_CARD}
-        save(result.model, out, result.card(title, made), overwrite=overwrite)
-        say([f"model: {out}{_unseen(result.report)}"])
+        parameters = {name: value for name, value in options.items() if name not in NOT_IN_CARD}
+        save(result.model, out, result.card(title, parameters), overwrite=overwrite)
+        print_messages([f"model: {out}{_holdout_note(result.report)}"])
     if run is not None:
         save_run(run, job, result, overwrite=overwrite)
-        say([f"run: {run}"])
-    tell(result.report, as_json)
+        print_messages([f"run: {run}"])
+    print_report(result.report, as_json)
 
 
-def tell(report: dict[str, Any], as_json: bool) -> None:
-    """Print a report; what was lost on the way is a message too."""
-    say(report["incidents"])
+def print_report(report: dict[str, Any], as_json: bool) -> None:
+    """Print a report, and its incidents as messages too."""
+    print_messages(report["incidents"])
     if as_json:
         print_object(report)
     else:
@@ -64,11 +66,8 @@ def tell(report: dict[str, Any], as_json: bool) -> None:
         print_rows({name.replace("_", " "): value for name, value in rows.items()})
 
 
-def _unseen(report: dict[str, Any]) -> str:
-    """Say which data the saved model has not seen."""
+def _holdout_note(report: dict[str, Any]) -> str:
+    """Return a note if the saved model was fitted without some of the data."""
     if not report.get("n_held_out"):
         return ""
-    return (
-        " (it is the one that was measured, and has not seen what was held out; --holdout 0 learns "
-        "from all)"
-    )
+    return " (fitted without the held-out data; use --holdout 0 to fit all data)"

@@ -10,15 +10,15 @@ from grassvine.cli import options
 from grassvine.cli.output import (
     AsJson,
     Overwrite,
-    busy,
-    check_table_place,
+    check_table_path,
+    print_messages,
     print_object,
     print_rows,
-    put_table,
-    say,
+    spinner,
+    write_table,
 )
 
-Model = Annotated[Path, typer.Argument(help="The folder of a saved model.", show_default=False)]
+Model = Annotated[Path, typer.Argument(help="Folder of a saved model.", show_default=False)]
 
 
 def predict(
@@ -26,30 +26,33 @@ def predict(
     table: Annotated[
         str,
         typer.Argument(
-            help="A file of pairs of a user and an item; for a model of tasks or components a file "
-            "of samples. - is standard input.",
+            help="Table of user and item pairs, or of samples if the model is of tasks or "
+            "components; - for standard input.",
             show_default=False,
         ),
     ],
     user: options.User = None,
     item: options.Item = None,
-    task: Annotated[str | None, typer.Option(help="The column of the tasks.")] = None,
+    task: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column with task ids; as in the fit if omitted."),
+    ] = None,
     separator: options.Separator = None,
     on_unknown: options.OnUnknown = "raise",
     out: options.TableOut = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Predict ratings of pairs, targets of samples, or coordinates along components."""
+    """Predict ratings or targets, or project samples onto components."""
     from grassvine.data.tables import read_table
     from grassvine.models import RatingsModel, TasksModel, inspect, load
     from grassvine.models.queries import coordinates, predict_ratings, predict_targets
 
     choice: Any = on_unknown
-    check_table_place(out, overwrite=overwrite)
+    check_table_path(out, overwrite=overwrite)
     loaded = load(model)
     asked = read_table(table, separator=separator)
-    say(asked.assumed)
+    print_messages(asked.assumed)
     if isinstance(loaded, RatingsModel):
         frame = predict_ratings(loaded, asked, user, item, choice)
     elif isinstance(loaded, TasksModel):
@@ -57,24 +60,31 @@ def predict(
         frame = predict_targets(loaded, asked, column, choice)
     else:
         frame = coordinates(loaded, asked)
-    put_table(frame, "predictions", out, as_json)
+    write_table(frame, "predictions", out, as_json)
 
 
 def recommend(
     model: Model,
-    user: Annotated[list[str] | None, typer.Option(help="A user; may be said again.")] = None,
-    users: Annotated[
-        str | None, typer.Option(help="A file with users; - is standard input.")
+    user: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="User id; may be repeated.")
     ] = None,
-    k: Annotated[int, typer.Option("-k", "--k", help="How many items for each.")] = 10,
-    seen: Annotated[bool, typer.Option("--seen", help="Do not leave out what was rated.")] = False,
-    separator: Annotated[str, typer.Option(help="What separates the fields of that file.")] = ",",
+    users: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Table with user ids; - for standard input."),
+    ] = None,
+    k: Annotated[int, typer.Option("-k", "--k", help="Number of items per user.")] = 10,
+    seen: Annotated[
+        bool, typer.Option("--seen", help="Include items that the user has rated.")
+    ] = False,
+    separator: Annotated[
+        str, typer.Option(metavar="TEXT", help="Field separator of the table with user ids.")
+    ] = ",",
     on_unknown: options.OnUnknown = "raise",
     out: options.TableOut = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Recommend the items of highest predicted rating, to all users unless some are named."""
+    """Recommend the items with the highest predicted ratings, to all users by default."""
     from grassvine.data.tables import read_table
     from grassvine.models.queries import (
         load_ratings_model,
@@ -84,44 +94,46 @@ def recommend(
     )
 
     choice: Any = on_unknown
-    check_table_place(out, overwrite=overwrite)
+    check_table_path(out, overwrite=overwrite)
     loaded = load_ratings_model(model)
     if user and users:
-        raise typer.BadParameter("name users, or give a file of them, not both.")
+        raise typer.BadParameter("use --user or --users, not both.")
     if user:
         asked = users_named(loaded, user)
     elif users:
         table = read_table(users, separator=separator)
-        say(table.assumed)
+        print_messages(table.assumed)
         asked = users_listed(loaded, table)
     else:
         asked = users_known(loaded)
     frame = loaded.recommend(asked, k, exclude_seen=not seen, on_unknown=choice)
-    put_table(frame, "recommendations", out, as_json)
+    write_table(frame, "recommendations", out, as_json)
 
 
 def fold_in(
     model: Model,
     ratings: Annotated[
-        str, typer.Argument(help="Ratings of new users; - is standard input.", show_default=False)
+        str, typer.Argument(help="Ratings of new users; - for standard input.", show_default=False)
     ],
-    k: Annotated[int, typer.Option("-k", "--k", help="How many items to recommend to each.")] = 10,
+    k: Annotated[int, typer.Option("-k", "--k", help="Number of items per user.")] = 10,
     user: options.User = None,
     item: options.Item = None,
     rating: options.Rating = None,
     separator: options.Separator = None,
     duplicates: options.Duplicates = "error",
     leave_out: Annotated[
-        bool, typer.Option("--leave-out", help="Leave out items that the model does not know.")
+        bool, typer.Option("--leave-out", help="Skip ratings of items unknown to the model.")
     ] = False,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Write the model with these users beside its own."),
+        typer.Option(
+            "--out", "-o", metavar="FOLDER", help="Save the model with the new users added."
+        ),
     ] = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Solve new users from their ratings, without learning anew, and recommend to them."""
+    """Add new users from their ratings without refitting, and recommend items to them."""
     from grassvine.data.tables import read_table
     from grassvine.models.persistence.files import inspect, may_replace, save
     from grassvine.models.queries import load_ratings_model, new_ratings
@@ -132,8 +144,8 @@ def fold_in(
     loaded = load_ratings_model(model)
     table = read_table(ratings, separator=separator)
     new = new_ratings(loaded, table, user=user, item=item, rating=rating, duplicates=choice)
-    say(new.assumed)
-    with busy("solving"):
+    print_messages(new.assumed)
+    with spinner("solving"):
         folded = loaded.with_users(
             new.users,
             new.items,
@@ -141,32 +153,32 @@ def fold_in(
             unknown_items="leave out" if leave_out else "raise",
         )
     if folded.left_out:
-        say([f"{folded.left_out} ratings of items that the model does not know were left out."])
+        print_messages([f"{folded.left_out} ratings of items unknown to the model were skipped."])
     if out is not None:
         save(folded.model, out, inspect(model).card, overwrite=overwrite)
-        say([f"model: {out}"])
+        print_messages([f"model: {out}"])
     best = folded.model.recommend(new.users.series, k, on_unknown="fallback")
-    put_table(best, "recommendations", None, as_json)
+    write_table(best, "recommendations", None, as_json)
 
 
 def inspect(model: Model, as_json: AsJson = False) -> None:
-    """Tell what a saved model is, by its headers."""
+    """Describe a saved model, from its file headers only."""
     from grassvine.models import inspect as describe
 
-    told = describe(model)
+    found = describe(model)
     if as_json:
-        print_object(asdict(told))
+        print_object(asdict(found))
         return
     print_rows(
         {
-            "kind": told.kind,
-            **told.sizes,
-            **told.numbers,
-            "private part": "is there" if told.private else "is not there",
-            "bytes": sum(told.nbytes.values()),
-            "data hash": told.card.data_hash,
-            **told.card.parameters,
-            **told.card.metrics,
-            "written by": ", ".join(f"{name} {one}" for name, one in told.written_by.items()),
+            "kind": found.kind,
+            **found.sizes,
+            **found.numbers,
+            "private part": "included" if found.private else "not included",
+            "bytes": sum(found.nbytes.values()),
+            "data hash": found.card.data_hash,
+            **found.card.parameters,
+            **found.card.metrics,
+            "written by": ", ".join(f"{name} {one}" for name, one in found.written_by.items()),
         }
     )

@@ -1,4 +1,4 @@
-"""``grassvine multitask``: learn many related regressions."""
+"""``grassvine multitask``: multitask regression."""
 
 from typing import Annotated, Any
 
@@ -6,7 +6,7 @@ import typer
 
 from grassvine.cli import options
 from grassvine.cli.config import ConfigFile
-from grassvine.cli.fit import learn
+from grassvine.cli.fit import run_job
 from grassvine.cli.output import AsJson, Overwrite
 
 
@@ -14,15 +14,22 @@ def multitask(
     table: Annotated[
         str,
         typer.Argument(
-            help="A table with a row a sample; - is standard input.", show_default=False
+            help="Table with one row per sample; - for standard input.", show_default=False
         ),
     ],
-    target: Annotated[str, typer.Option(help="The column to predict.", show_default=False)],
-    task: Annotated[str, typer.Option(help="The column of the tasks.", show_default=False)],
+    target: Annotated[
+        str, typer.Option(metavar="COLUMN", help="Column to predict.", show_default=False)
+    ],
+    task: Annotated[
+        str, typer.Option(metavar="COLUMN", help="Column with task ids.", show_default=False)
+    ],
     rank: options.Rank = "3",
     method: options.Method = "exact",
     agents: Annotated[
-        str, typer.Option(help="How many agents, or tasks for one agent a task.")
+        str,
+        typer.Option(
+            metavar="INT|tasks", help="Number of agents, or tasks for one agent per task."
+        ),
     ] = "1",
     network: options.NetworkName = "ring",
     alpha: Annotated[float, typer.Option(help="Regularisation strength.")] = 1.0,
@@ -42,7 +49,7 @@ def multitask(
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Learn the subspace that the weights of many regressions share."""
+    """Fit related regressions whose weights lie in a common low-dimensional subspace."""
     from grassvine.jobs.multitask import MultitaskJob
 
     words: dict[str, Any] = {"rank": options.rank_of(rank)}
@@ -66,4 +73,4 @@ def multitask(
         separator=separator,
         **words,
     )
-    learn("tasks", job, out=out, run=run, overwrite=overwrite, as_json=as_json)
+    run_job("tasks", job, out=out, run=run, overwrite=overwrite, as_json=as_json)

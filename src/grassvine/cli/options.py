@@ -1,4 +1,4 @@
-"""Options that several commands have, and how their words become values."""
+"""Options shared by several commands, and parsers for their values."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,67 +7,111 @@ import typer
 
 from grassvine.foundations.errors import PlanError
 
-Rank = Annotated[str, typer.Option(help="How many dimensions, or auto.")]
+Rank = Annotated[
+    str, typer.Option(metavar="INT|auto", help="Rank, or auto to choose it on held-out data.")
+]
 Method = Annotated[
-    str, typer.Option(help="exact, gossip, or another that the documentation names.")
+    str,
+    typer.Option(
+        metavar="NAME", help="Method: exact, gossip or another listed in the documentation."
+    ),
 ]
-NumberOfAgents = Annotated[int, typer.Option(min=1, help="Among how many agents to divide.")]
+NumberOfAgents = Annotated[int, typer.Option(min=1, help="Number of agents.")]
 NetworkName = Annotated[
-    str, typer.Option(help="ring, path, star, grid, complete, exponential or random.")
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Network: ring, path, star, grid, complete, exponential or random.",
+    ),
 ]
-Rho = Annotated[float, typer.Option(help="For gossip: the weight of agreement.")]
-MaxIter = Annotated[int, typer.Option(help="For gossip: about how many updates each agent makes.")]
+Rho = Annotated[float, typer.Option(help="Consensus weight ρ (gossip only).")]
+MaxIter = Annotated[
+    int, typer.Option(help="Approximate number of updates per agent (ignored by exact methods).")
+]
 Holdout = Annotated[
-    float, typer.Option(help="The share to hold out and measure on; 0 learns from all.")
+    float, typer.Option(metavar="FRACTION", help="Fraction of the data to hold out for testing.")
 ]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
-EngineName = Annotated[str, typer.Option(help="Where agents run: local, threads or ray.")]
+EngineName = Annotated[
+    str, typer.Option(metavar="NAME", help="Execution engine: local, threads or ray.")
+]
 Address = Annotated[
     str | None,
-    typer.Option(help="For ray: the cluster, as host:port; a new local one unless given."),
+    typer.Option(
+        metavar="HOST:PORT",
+        help="Address of the Ray cluster, or auto; starts a local cluster if omitted.",
+    ),
 ]
-AgentsPerActor = Annotated[
-    int, typer.Option(min=1, help="For ray: how many agents share an actor.")
-]
+AgentsPerActor = Annotated[int, typer.Option(min=1, help="Number of agents per Ray actor.")]
 Checkpoints = Annotated[
     str | None,
     typer.Option(
-        metavar="FOLDER", help="For ray: a folder that all nodes share; a run then survives losses."
+        metavar="FOLDER",
+        help="Checkpoint folder shared by all Ray nodes, to survive node failures.",
     ),
 ]
 Resume = Annotated[
     bool,
-    typer.Option("--resume", help="For ray: go on from the newest checkpoint, if there is one."),
+    typer.Option("--resume", help="Resume from the latest checkpoint, if any (Ray only)."),
 ]
 Separator = Annotated[
-    str | None, typer.Option(help="What separates the fields of a text; sniffed unless told.")
+    str | None,
+    typer.Option(metavar="TEXT", help="Field separator of a text file; detected if omitted."),
 ]
-User = Annotated[str | None, typer.Option(help="The column of the users.")]
-Item = Annotated[str | None, typer.Option(help="The column of the items.")]
-Rating = Annotated[str | None, typer.Option(help="The column of the ratings.")]
-Duplicates = Annotated[str, typer.Option(help="Pairs that are rated twice: error, mean or last.")]
-Missing = Annotated[str, typer.Option(help="Rows without a rating: error or drop.")]
+User = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Column with user ids; found by name if omitted."),
+]
+Item = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Column with item ids; found by name if omitted."),
+]
+Rating = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Column with ratings; found by name if omitted."),
+]
+Duplicates = Annotated[
+    str,
+    typer.Option(
+        metavar="error|mean|last", help="How to handle repeated ratings of an item by a user."
+    ),
+]
+Missing = Annotated[
+    str, typer.Option(metavar="error|drop", help="How to handle rows without a rating.")
+]
 OnUnknown = Annotated[
-    str, typer.Option(help="What is not known to the model: raise, nan or fallback.")
+    str,
+    typer.Option(
+        metavar="raise|nan|fallback",
+        help="How to handle users, items or tasks unknown to the model.",
+    ),
 ]
 ModelOut = Annotated[
-    Path | None, typer.Option("--out", "-o", help="Write the model to this folder.")
+    Path | None,
+    typer.Option("--out", "-o", metavar="FOLDER", help="Save the model to this folder."),
 ]
-RunOut = Annotated[Path | None, typer.Option("--run", help="Write the run to this folder.")]
+RunOut = Annotated[
+    Path | None,
+    typer.Option(
+        "--run", metavar="FOLDER", help="Save the run to this folder, for plot and rerun."
+    ),
+]
 TableOut = Annotated[
     Path | None,
-    typer.Option("--out", "-o", help="Write a .csv, .parquet, .feather or .jsonl file."),
+    typer.Option(
+        "--out", "-o", metavar="FILE", help="Output file: .csv, .parquet, .feather or .jsonl."
+    ),
 ]
 
 
 def rank_of(text: str) -> int | str:
-    """Return a rank: a whole number or auto."""
+    """Return a rank: an integer or auto."""
     if text == "auto":
         return text
     try:
         return int(text)
     except ValueError:
-        raise PlanError(f"rank is {text!r}; give a whole number, or auto.") from None
+        raise PlanError(f"rank is {text!r}; use an integer or auto.") from None
 
 
 def number_or_auto(name: str, text: str) -> float | str:
@@ -77,11 +121,11 @@ def number_or_auto(name: str, text: str) -> float | str:
     try:
         return float(text)
     except ValueError:
-        raise PlanError(f"{name} is {text!r}; give a number, or auto.") from None
+        raise PlanError(f"{name} is {text!r}; use a number or auto.") from None
 
 
 def agents_of(text: str) -> int | str:
-    """Return how many agents there are, or the column that names them."""
+    """Return the number of agents, or the column that names them."""
     try:
         return int(text)
     except ValueError:

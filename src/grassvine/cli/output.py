@@ -1,4 +1,4 @@
-"""What commands print: data on standard output, messages on standard error."""
+"""Output of commands: results on standard output, messages on standard error."""
 
 import json
 import math
@@ -15,62 +15,62 @@ if TYPE_CHECKING:
     import polars as pl
     from rich.status import Status
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what was written before.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Overwrite existing output.")]
 
 
-def say(sentences: Iterable[str]) -> None:
-    """Tell a person something."""
-    for sentence in sentences:
-        typer.echo(sentence, err=True)
+def print_messages(messages: Iterable[str]) -> None:
+    """Print messages on standard error, one per line."""
+    for message in messages:
+        typer.echo(message, err=True)
 
 
 def print_object(content: Mapping[str, Any]) -> None:
-    """Print one JSON object; what is no finite number is null."""
+    """Print one JSON object, with null for numbers that are not finite."""
     typer.echo(json.dumps(_plain(content), ensure_ascii=False, allow_nan=False))
 
 
 def print_rows(rows: Mapping[str, Any]) -> None:
-    """Print names and values for the eye; those without a value are left out."""
+    """Print a table of names and values; rows whose value is None are omitted."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     table = Table(show_header=False, box=None)
     for name, value in rows.items():
-        if value is not None:  # as Text: brackets in a value are no markup
-            table.add_row(Text(name), Text(_shown(value), overflow="fold"))
+        if value is not None:  # as Text, because brackets in a str would be read as markup
+            table.add_row(Text(name), Text(_formatted(value), overflow="fold"))
     Console().print(table)
 
 
-def busy(what: str) -> "Status":
-    """Show on a terminal that something is under way."""
+def spinner(what: str) -> "Status":
+    """Return a context manager that shows a spinner on a terminal."""
     from rich.console import Console
 
     return Console(stderr=True).status(what)
 
 
-def check_table_place(out: Path | None, *, overwrite: bool) -> None:
-    """Refuse a file that a table cannot be written to; best before the work."""
+def check_table_path(out: Path | None, *, overwrite: bool) -> None:
+    """Check that a table can be written to a path; called before the computation starts."""
     from grassvine.data.tables.export import SUFFIXES
     from grassvine.foundations.errors import DataError, unknown
 
     if out is None:
         return
     if out.suffix.lower() not in SUFFIXES:
-        raise DataError(f"{out}: {unknown('suffix of a table', out.suffix, SUFFIXES)}")
+        raise DataError(f"{out}: {unknown('table suffix', out.suffix, SUFFIXES)}")
     if out.exists() and not overwrite:
-        raise OutputError(f"{out} is there already; choose another place, or --overwrite.")
+        raise OutputError(f"{out} already exists; choose another path or use --overwrite.")
 
 
-def put_table(frame: "pl.DataFrame", name: str, out: Path | None, as_json: bool) -> None:
-    """Write a table to a file, or print it as CSV or as one object."""
+def write_table(frame: "pl.DataFrame", name: str, out: Path | None, as_json: bool) -> None:
+    """Write a table to a file, or print it as CSV or as one JSON object."""
     from grassvine.data.tables.export import encode_table
     from grassvine.foundations.files import write_whole
 
     if out is not None:
         write_whole(out, encode_table(frame, out.suffix.lower()))
-        say([f"{len(frame)} rows: {out}"])
+        print_messages([f"{len(frame)} rows: {out}"])
         if as_json:
             print_object({"path": str(out), "rows": len(frame)})
     elif as_json:
@@ -89,10 +89,10 @@ def _plain(value: Any) -> Any:
         return value if math.isfinite(value) else None
     if value is None or isinstance(value, str | int):
         return value
-    return str(value)  # dates and the like
+    return str(value)  # dates, for example
 
 
-def _shown(value: Any) -> str:
+def _formatted(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}" if abs(value) < 1e-3 or abs(value) >= 1e6 else f"{value:.4f}"
     if isinstance(value, int) and not isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""``grassvine pca``: principal components of samples that agents keep."""
+"""``grassvine pca``: decentralised PCA."""
 
 from typing import Annotated
 
@@ -6,7 +6,7 @@ import typer
 
 from grassvine.cli import options
 from grassvine.cli.config import ConfigFile
-from grassvine.cli.fit import learn
+from grassvine.cli.fit import run_job
 from grassvine.cli.output import AsJson, Overwrite
 
 
@@ -14,10 +14,10 @@ def pca(
     table: Annotated[
         str,
         typer.Argument(
-            help="A table with a row a sample; - is standard input.", show_default=False
+            help="Table with one row per sample; - for standard input.", show_default=False
         ),
     ],
-    components: Annotated[int, typer.Option(help="How many components.")] = 2,
+    components: Annotated[int, typer.Option(help="Number of components.")] = 2,
     method: options.Method = "exact",
     agents: options.NumberOfAgents = 1,
     network: options.NetworkName = "ring",
@@ -36,7 +36,7 @@ def pca(
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Find the principal components of a table whose rows agents keep."""
+    """Compute the principal components of samples divided among agents."""
     from grassvine.jobs.pca import PCAJob
 
     job = PCAJob(
@@ -55,4 +55,4 @@ def pca(
         resume=resume,
         separator=separator,
     )
-    learn("components", job, out=out, run=run, overwrite=overwrite, as_json=as_json)
+    run_job("components", job, out=out, run=run, overwrite=overwrite, as_json=as_json)

@@ -1,4 +1,4 @@
-"""``grassvine reproduce``: the paper's figures and tables by one command."""
+"""``grassvine reproduce``: reproduce the paper's figures and tables."""
 
 import json
 from contextlib import AbstractContextManager
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from grassvine.cli.output import AsJson
+
 if TYPE_CHECKING:
     from grassvine.engines import Engine
     from grassvine.protocol import Observer
@@ -16,14 +18,14 @@ ALL = "all"
 
 
 class Scale(StrEnum):
-    """The sizes of the experiments."""
+    """Sizes of the experiments."""
 
     small = "small"
     paper = "paper"
 
 
 class EngineName(StrEnum):
-    """Where agents run."""
+    """Execution engines."""
 
     local = "local"
     threads = "threads"
@@ -31,31 +33,38 @@ class EngineName(StrEnum):
 
 
 def reproduce(
-    name: Annotated[str, typer.Argument(help="fig1, case1 … case7, or all.", show_default=False)],
+    name: Annotated[
+        str, typer.Argument(help="Experiment: fig1, case1 to case7, or all.", show_default=False)
+    ],
     scale: Annotated[
-        Scale, typer.Option(help="The printed sizes, or sizes for half a minute a case.")
+        Scale,
+        typer.Option(help="Problem sizes: small (half a minute per case) or as in the paper."),
     ] = Scale.small,
     repeats: Annotated[
-        int | None, typer.Option(min=1, help="How often to repeat; the case knows unless told.")
+        int | None,
+        typer.Option(min=1, help="Number of repetitions; depends on the case if omitted."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
-    engine: Annotated[EngineName, typer.Option(help="Where agents run.")] = EngineName.local,
+    engine: Annotated[EngineName, typer.Option(help="Execution engine.")] = EngineName.local,
     agents: Annotated[
-        int | None, typer.Option(min=2, help="How many agents; the case knows unless told.")
+        int | None, typer.Option(min=2, help="Number of agents; depends on the case if omitted.")
     ] = None,
     tune: Annotated[
         bool, typer.Option(help="Also run gossip with (a, b) chosen by 5-fold cross-validation.")
     ] = False,
     dataset: Annotated[
         list[str] | None,
-        typer.Option(help="For case5 and case7: a published name, or a file of ratings."),
+        typer.Option(
+            metavar="NAME|FILE",
+            help="Published data set or ratings file, for case5 and case7; may be repeated.",
+        ),
     ] = None,
-    out: Annotated[Path, typer.Option(help="The folder for pages and figures.")] = Path(
-        "grassvine-paper"
-    ),
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Output folder for pages and figures.")
+    ] = Path("grassvine-paper"),
+    as_json: AsJson = False,
 ) -> None:
-    """Repeat experiments of the paper: figures, tables, and which of its claims hold."""
+    """Reproduce the paper's experiments: figures, tables, and which claims hold."""
     from grassvine.foundations.errors import DataError, PlanError, unknown
     from grassvine.foundations.extras import load_extra
     from grassvine.foundations.files import make_folder
@@ -96,8 +105,8 @@ def reproduce(
         typer.echo(f"all: {write_index(done, missing, folder)[-1]}", err=True)
     if as_json and name == ALL:
         cases = [one.as_object() for one in done]
-        whole = {"case": ALL, "scale": scale.value, "seed": seed, "cases": cases}
-        typer.echo(json.dumps({**whole, "not_run": missing}, ensure_ascii=False))
+        header = {"case": ALL, "scale": scale.value, "seed": seed, "cases": cases}
+        typer.echo(json.dumps({**header, "not_run": missing}, ensure_ascii=False))
     elif as_json:
         typer.echo(json.dumps(done[0].as_object(), ensure_ascii=False))
 
@@ -118,8 +127,8 @@ def _show(title: str, claims: list[tuple[bool | None, str, str]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    words = {True: "holds", False: "does not hold", None: "not decided"}
+    verdicts = {True: "holds", False: "does not hold", None: "not decided"}
     table = Table("claim", "", "evidence", title=title, title_justify="left")
     for holds, claim, evidence in claims:
-        table.add_row(claim, words[holds], evidence)
+        table.add_row(claim, verdicts[holds], evidence)
     Console().print(table)

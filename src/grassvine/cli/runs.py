@@ -1,25 +1,25 @@
-"""Commands for run folders: plot, rerun."""
+"""Commands for saved runs: plot, rerun."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from grassvine.cli.fit import tell
-from grassvine.cli.output import AsJson, busy, print_object, say
+from grassvine.cli.fit import print_report
+from grassvine.cli.output import AsJson, print_messages, print_object, spinner
 
-Run = Annotated[Path, typer.Argument(help="A folder that --run wrote.", show_default=False)]
-DIFFERENT = 4  # the exit code of a repeated run that gave other bits
+Run = Annotated[Path, typer.Argument(help="Run folder, written by --run.", show_default=False)]
+DIFFERENT = 4  # exit code if a rerun gives a different result
 
 
 def plot(
     run: Run,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The folder for the pictures.")] = Path(
-        "grassvine-plots"
-    ),
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FOLDER", help="Output folder for the figures.")
+    ] = Path("grassvine-plots"),
     as_json: AsJson = False,
 ) -> None:
-    """Draw a run: its cost, agreement, network, and the angles between agents."""
+    """Plot the cost, agreement and network of a run, and the angles between its agents."""
     from grassvine.jobs.run_folder import load_run
     from grassvine.report.run_pictures import write_run_pictures
 
@@ -35,20 +35,22 @@ def plot(
 def rerun(
     run: Run,
     data: Annotated[
-        str | None, typer.Option(help="Where the same data are now; where they were unless told.")
+        str | None,
+        typer.Option(metavar="PATH", help="Path of the same data, if they have moved."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Repeat a run, and say whether the result is the same to the last bit (else exit code 4)."""
+    """Repeat a run and check that the result is bit-identical (exit code 4 if not)."""
     from grassvine.jobs.run_folder import load_run
     from grassvine.jobs.run_folder import rerun as repeat
 
     saved = load_run(run)
-    with busy("learning"):
+    with spinner("fitting"):
         again = repeat(saved, data)
-    tell({"same": again.same, **again.result.report}, as_json)
+    print_report({"same": again.same, **again.result.report}, as_json)
     for name, (before, now) in again.other_versions.items():
-        say([f"{name} was {before}, and is {now}."])
-    say(["the same to the last bit" if again.same else "not the same bits as before"])
+        print_messages([f"{name} was {before} in the saved run and is now {now}."])
+    difference = "is bit-identical to" if again.same else "differs from"
+    print_messages([f"the result {difference} the saved run"])
     if not again.same:
         raise typer.Exit(DIFFERENT)

@@ -1,4 +1,4 @@
-"""Results for the eye and for programs."""
+"""Output of ``grassvine demo``, as a table or as one object."""
 
 from pathlib import Path
 from typing import Any
@@ -11,14 +11,14 @@ from grassvine.runs import Run
 
 TITLES = {
     "alone": "each agent alone",
-    "gossip": "gossip (the paper's)",
-    "exact": "exact (the default)",
-    "pooled": "pooled (one owner of all)",
+    "gossip": "gossip (paper)",
+    "exact": "exact (default)",
+    "pooled": "pooled (all data in one place)",
 }
 
 
 def demo_object(comparison: Comparison, seconds: float, picture: Path | None) -> dict[str, Any]:
-    """The demonstration as one object."""
+    """Return the result of the demo in plain values."""
     shares = comparison.shares
     return {
         "n_agents": shares.n_agents,
@@ -39,11 +39,11 @@ def demo_object(comparison: Comparison, seconds: float, picture: Path | None) ->
 
 
 def demo_table(comparison: Comparison, seconds: float, picture: Path | None) -> None:
-    """The demonstration as a table, a sentence of what to see, and what it took."""
+    """Print the result of the demo: a table, a summary sentence, and the cost."""
     shares = comparison.shares
-    table = Table(title="relative error at the erased pixels", title_justify="left")
+    table = Table(title="relative error on the erased pixels", title_justify="left")
     table.add_column("method")
-    for name in ("mean of agents", "worst agent", "to pooled"):
+    for name in ("mean of agents", "worst agent", "vs. pooled"):
         table.add_column(name, justify="right")
     for method in METHODS:
         pooled = method == "pooled"
@@ -55,19 +55,19 @@ def demo_table(comparison: Comparison, seconds: float, picture: Path | None) -> 
         )
     console = Console()
     console.print(
-        f"{shares.n_agents} agents in a ring hold {shares.n_images} images of 8×8 pixels, each "
-        f"agent of one digit only; each completes {len(shares.test.kinds)} other images of all "
-        f"these digits. {100 * (1 - shares.test.known.mean()):.0f} % of all pixels are erased; "
-        f"rank {comparison.exact.plan.rank}.",
+        f"{shares.n_agents} agents in a ring hold {shares.n_images} images of 8×8 pixels, one "
+        f"digit per agent. Each completes {len(shares.test.kinds)} test images of all these "
+        f"digits. {100 * (1 - shares.test.known.mean()):.0f} % of all pixels are erased; the "
+        f"rank is {comparison.exact.plan.rank}.",
     )
     console.print(table)
     console.print(what_to_see(comparison))
-    sent = " and ".join(
-        f"{run.bytes / 1e6:.1f} MB by {name}"
+    sent = ", ".join(
+        f"{run.bytes / 1e6:.1f} MB ({name})"
         for name, run in (("gossip", comparison.gossip), ("exact", comparison.exact))
     )
-    where = "" if picture is None else f"; picture: {picture}"
-    console.print(f"Sent: {sent}; {seconds:.1f} s{where}")
+    saved = "" if picture is None else f" Picture: {picture}"
+    console.print(f"Data sent: {sent}. Time: {seconds:.1f} s.{saved}")
 
 
 def _communication(run: Run) -> dict[str, Any]:
