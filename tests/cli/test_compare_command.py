@@ -50,9 +50,9 @@ def test_cmfrec_predicts_ratings(grassvine: Command, ratings: Path) -> None:
     ("options", "message"),
     [
         (["--methods", "exact,itemmeans"], "unknown method 'itemmeans'; did you mean 'item-means'"),
-        (["--methods", "exact,exact"], "name each once"),
+        (["--methods", "exact,exact"], "name each method once"),
         (["--splits", "0"], "splits is 0; choose a number at least 1."),
-        (["--holdout", "0"], "a comparison needs ratings that are held out"),
+        (["--holdout", "0"], "a comparison needs held-out ratings"),
     ],
 )
 def test_a_wrong_option_is_a_sentence(

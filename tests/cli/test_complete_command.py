@@ -158,7 +158,7 @@ def test_a_place_that_is_taken_is_refused_before_the_work(
     with monkeypatch.context() as patched:
         patched.setattr(CompletionJob, "read", lambda self: pytest.fail("it began the work"))
         done = grassvine("complete", ratings, "-o", model)
-    assert done.code == 7 and "is there already" in done.err
+    assert done.code == 7 and "already exists" in done.err
     assert {file.name: file.read_bytes() for file in model.iterdir()} == before
     done = grassvine("complete", ratings, "--rank", 3, "-o", model, "--overwrite")
     assert done.code == 0 and f"model: {model}" in done.err

@@ -37,7 +37,7 @@ def test_whole_numbers_become_text_where_the_model_has_text(
     give(monkeypatch, "user,item\n100,3\n")  # 3 is a number here, and as text it is not 003
     done = grassvine("predict", model, "-")
     assert (done.code, done.out) == (3, "")
-    assert "1 items are not known to the model ('3')" in done.err
+    assert "the model does not know 1 of the items ('3')" in done.err
     give(monkeypatch, "user,item\nanna,003\n")  # text where the model has numbers
     done = grassvine("predict", model, "-")
     assert done.code == 3
@@ -132,7 +132,7 @@ def test_tasks_and_components_are_learned_and_asked(grassvine: Command, tmp_path
     told = grassvine("predict", tmp_path / "axes", samples)
     assert told.out.startswith("component0,component1\n")
     refused = grassvine("recommend", tmp_path / "axes")
-    assert refused.code == 3 and "knows no users and items" in refused.err
+    assert refused.code == 3 and "has no users or items" in refused.err
 
 
 def test_what_is_no_model_is_refused(grassvine: Command, tmp_path: Path) -> None:

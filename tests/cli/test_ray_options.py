@@ -85,11 +85,11 @@ def test_another_engine_has_no_use_for_them(
     done = grassvine(command, *data, *engine, "--checkpoints", "kept")
     assert (done.code, done.out) == (3, "")
     assert done.err == (
-        "grassvine: checkpoints are kept by the Ray engine only; add --engine ray, or leave "
-        "--checkpoints out.\n"
+        "grassvine: --checkpoints requires the Ray engine; add --engine ray, or omit "
+        "--checkpoints.\n"
     )
     done = grassvine(command, *data, *engine, "--address", "head:6379")
-    assert done.code == 3 and "add --engine ray, or leave --address out." in done.err
+    assert done.code == 3 and "add --engine ray, or omit --address." in done.err
 
 
 def test_the_doctor_knows_engines_by_name(grassvine: Command) -> None:

@@ -50,7 +50,7 @@ def test_other_data_are_refused_and_moved_ones_are_not(
     other = write_ratings(ratings.with_name("other.csv"), rating_lines(seed=1))
     done = grassvine("rerun", run, "--data", other)
     assert (done.code, done.out) == (3, "")
-    assert "is not what the run learned from: its hash is" in done.err
+    assert "differs from the data of the run: its hash is" in done.err
 
 
 def test_another_result_is_said_and_has_a_code(grassvine: Command, run: Path) -> None:
@@ -67,10 +67,10 @@ def test_another_result_is_said_and_has_a_code(grassvine: Command, run: Path) ->
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"format": "another"}, "is no 'grassvine run 1'"),
-        ({"command": "dance"}, "was altered"),
+        ({"format": "another"}, "is not in the format 'grassvine run 1'"),
+        ({"command": "dance"}, "was modified"),
         ({"options": {"rnak": 1}}, "unknown option 'rnak'; did you mean 'rank'?"),
-        ({"hashes": {}}, "was altered"),
+        ({"hashes": {}}, "was modified"),
     ],
 )
 def test_an_altered_run_is_refused(
@@ -85,16 +85,16 @@ def test_an_altered_run_is_refused(
 def test_an_altered_plan_is_refused(grassvine: Command, run: Path) -> None:
     (run / "plan.toml").write_text("rank = 2")
     done = grassvine("rerun", run)
-    assert (done.code, done.out) == (3, "") and "plan.toml holds no plan" in done.err
+    assert (done.code, done.out) == (3, "") and "plan.toml is not a valid plan" in done.err
 
 
 def test_what_is_no_run_is_neither_read_nor_replaced(
     grassvine: Command, ratings: Path, tmp_path: Path
 ) -> None:
     done = grassvine("rerun", tmp_path)
-    assert done.code == 3 and "holds no run.json" in done.err
+    assert done.code == 3 and "contains no run.json" in done.err
     done = grassvine("complete", ratings, "--run", tmp_path, "--overwrite")
-    assert done.code == 7 and "holds ratings.csv, which is no part of a run" in done.err
+    assert done.code == 7 and "contains ratings.csv, which is not part of a run" in done.err
 
 
 def test_pictures_are_drawn(grassvine: Command, run: Path, tmp_path: Path) -> None:

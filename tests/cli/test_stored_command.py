@@ -35,7 +35,7 @@ def test_the_model_knows_no_users_and_takes_them_in(grassvine: Command, parquet:
     done = grassvine("recommend", model)
     assert done.code == 3 and "the model has no users" in done.err and "fold" in done.err
     done = grassvine("recommend", model, "--user", 107)
-    assert done.code == 3 and "learned or loaded without users" in done.err
+    assert done.code == 3 and "fitted or loaded without users" in done.err
     assert grassvine("fold-in", model, parquet, "-k", 2, "-o", larger).code == 0
     whole = parquet.with_name("whole")
     assert grassvine("complete", parquet, *ASKED, "-o", whole).code == 0
@@ -49,7 +49,7 @@ def test_a_run_apart_is_repeated_to_the_last_bit(grassvine: Command, parquet: Pa
     assert grassvine("rerun", run, "--json").object["same"] is True
     pl.read_parquet(parquet)[:-1].write_parquet(parquet)
     done = grassvine("rerun", run)
-    assert done.code == 3 and "is not what the run learned from" in done.err
+    assert done.code == 3 and "differs from the data of the run" in done.err
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,7 @@ def test_what_was_saved_transforms_the_same(tmp_path: Path) -> None:
         np.testing.assert_array_equal(getattr(again, name), getattr(found, name))
     assert again.n_components == RANK and again.network == "ring"  # a network is no plain value
     assert again.get_feature_names_out().tolist() == found.get_feature_names_out().tolist()
-    with pytest.raises(ModelError, match="of DecentralizedPCA, not one of AltMinRegressor"):
+    with pytest.raises(ModelError, match="of DecentralizedPCA, not of AltMinRegressor"):
         AltMinRegressor.load(tmp_path / "model")
 
 
@@ -142,7 +142,7 @@ def test_what_was_saved_transforms_the_same(tmp_path: Path) -> None:
         ({"n_components": 13}, PlanError, "n_components is 13, but 90 samples of 12 features"),
         ({"n_components": 0}, PlanError, "choose a number from 1 to 12"),
         ({"n_components": 0.9}, PlanError, "n_components must be a whole number, not 0.9"),
-        ({"center": "yes"}, PlanError, "center is 'yes'; give True or False"),
+        ({"center": "yes"}, PlanError, "center is 'yes'; pass True or False"),
         (
             {"agents": 91},
             PlanError,
@@ -160,5 +160,5 @@ def test_options_that_cannot_be_are_told(
 
 
 def test_a_fit_that_was_not_done_in_time_says_so() -> None:
-    with pytest.warns(ConvergenceWarning, match="the fit did not settle in"):
+    with pytest.warns(ConvergenceWarning, match="the fit did not converge in"):
         DecentralizedPCA(RANK, method="deepca", agents=3, max_iter=3, random_state=0).fit(samples())

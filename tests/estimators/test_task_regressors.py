@@ -88,9 +88,9 @@ def test_a_task_that_comes_later_is_solved_within_what_all_share(regressor: Any)
 def test_unknown_tasks_are_refused_unless_one_asks(regressor: Any) -> None:
     x, y, tasks = table()
     model = clone(regressor).fit(x, y, tasks)
-    with pytest.raises(DataError, match=r"1 tasks are not known to the model \(99\)"):
+    with pytest.raises(DataError, match=r"the model does not know 1 of the tasks \(99\)"):
         model.predict(x[:2], [0, 99])
-    with pytest.raises(DataError, match=r"the model knows 9 tasks, .* give tasks=… with one id"):
+    with pytest.raises(DataError, match=r"the model knows 9 tasks, .* pass tasks=… with one id"):
         model.predict(x[:2])
     assert np.isnan(model.set_params(on_unknown="nan").predict(x[:2], [0, 99])).tolist() == [
         False,
@@ -112,11 +112,11 @@ def test_bad_input_is_told_and_input_is_left_as_it_is(regressor: Any) -> None:
         model.fit(np.where(x > 20.0, np.nan, x), y, tasks)
     with pytest.raises(ValueError, match="Input y contains NaN"):
         model.fit(x, np.where(y > 0.0, np.nan, y), tasks)
-    with pytest.raises(DataError, match=r"and 3 tasks; give one target and one task per sample"):
+    with pytest.raises(DataError, match=r"and 3 tasks; pass one target and one task per sample"):
         model.fit(x, y, tasks[:3])
     with pytest.raises(DataError, match="1 task ids are missing"):
         model.fit(x, y, [None, *tasks[1:].tolist()])
-    with pytest.raises(PlanError, match="standardise is 'yes'; give True or False"):
+    with pytest.raises(PlanError, match="standardise is 'yes'; pass True or False"):
         clone(regressor).set_params(standardise="yes").fit(x, y, tasks)
     model.fit(x, y, tasks).predict(x, tasks)
     for now, before in zip((x, y, tasks), kept, strict=True):
@@ -168,7 +168,7 @@ def test_what_was_saved_predicts_the_same(regressor: Any, tmp_path: Path) -> Non
         shared.predict(frame, tasks)
     same = shared.fold_in(frame, y, tasks)
     np.testing.assert_array_equal(same.predict(frame, tasks), model.predict(frame, tasks))
-    with pytest.raises(ModelError, match=r"holds a TasksModel of .*; load it with the class"):
+    with pytest.raises(ModelError, match=r"contains a TasksModel of .*; load it with the class"):
         DecentralizedPCA.load(folder)
     plain = clone(regressor).fit(x, y, tasks).save(tmp_path / "plain")
     assert not hasattr(type(regressor).load(plain), "feature_names_in_")

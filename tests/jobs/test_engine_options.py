@@ -26,15 +26,14 @@ def test_ray_is_told_what_was_said() -> None:
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"address": "head:1"}, "a cluster is joined by the Ray engine only; .* leave --address "),
-        ({"agents_per_actor": 2}, "actors are shared by the Ray .* leave --agents-per-actor out"),
+        ({"address": "head:1"}, "--address requires the Ray engine; .* omit --address"),
+        ({"agents_per_actor": 2}, "--agents-per-actor requires the Ray .* omit --agents-per-actor"),
         (
             {"checkpoints": "kept"},
-            "^checkpoints are kept by the Ray engine only; add --engine ray, or leave "
-            r"--checkpoints out\.$",
+            "^--checkpoints requires the Ray engine; add --engine ray, or omit --checkpoints[.]$",
         ),
-        ({"resume": True}, "a run is resumed by the Ray engine only; .* leave --resume out"),
-        ({"resume": True, "engine": "ray"}, "nothing to resume from; say with --checkpoints where"),
+        ({"resume": True}, "--resume requires the Ray engine; .* omit --resume"),
+        ({"resume": True, "engine": "ray"}, "--resume requires the checkpoints of a run; add --ch"),
         ({"engine": "rya", "address": "head:1"}, "unknown engine 'rya'; did you mean 'ray'?"),
     ],
 )

@@ -99,11 +99,11 @@ def test_unknown_pairs_are_told_and_never_silent() -> None:
     nan = model.predict(users, items, "nan")
     assert np.isnan(nan.ratings).tolist() == [False] + 5 * [True]
     with pytest.raises(
-        DataError, match=r"2 users are not known to the model \('nobody', 'user 00'"
+        DataError, match=r"the model does not know 2 of the users \('nobody', 'user 00'"
     ):
         model.predict(users, items)
     with pytest.raises(
-        DataError, match=r"1 items are not known to the model \('film 00'\): nobody"
+        DataError, match=r"does not know 1 of the items \('film 00'\): it has no ratings of such"
     ):
         model.predict(["user 05"], ["film 00"])
 
@@ -117,7 +117,7 @@ def test_ids_of_another_type_are_refused_whatever_is_chosen() -> None:
 def test_a_choice_that_is_none_is_refused() -> None:
     with pytest.raises(PlanError, match=r"unknown on_unknown 'fall back'; did you mean 'fallback'"):
         ratings_model().predict(["user 05"], ["film 03"], "fall back")  # type: ignore[arg-type]
-    with pytest.raises(DataError, match="2 users and 1 items; give one of each per pair"):
+    with pytest.raises(DataError, match="2 users and 1 items; pass one user and one item per pair"):
         ratings_model().predict(["user 05", "user 06"], ["film 03"])
 
 
@@ -173,7 +173,7 @@ def test_unknown_users_are_recommended_what_is_popular() -> None:
     told = model.recommend(["nobody", "user 05"], 3, on_unknown="nan")
     assert told.select("user", "item", "rank", "known").row(0) == ("nobody", None, 0, False)
     assert np.isnan(told["score"][0]) and len(told) == 4
-    with pytest.raises(DataError, match="1 users are not known to the model"):
+    with pytest.raises(DataError, match="the model does not know 1 of the users"):
         model.recommend(["nobody"], 3)
 
 
@@ -181,11 +181,11 @@ def test_a_model_without_users_says_so_and_can_fold_in() -> None:
     whole = ratings_model()
     alone = RatingsModel(whole.shared)
     with pytest.raises(
-        DataError, match="it was learned or loaded without users; leave them out, fold them in"
+        DataError, match="it was fitted or loaded without users; drop them, fold them in"
     ):
         alone.predict(["user 05"], ["film 03"])
     with pytest.raises(
-        DataError, match="users_for needs users, and this model was learned or loaded"
+        DataError, match="users_for needs users, but this model was fitted or loaded"
     ):
         alone.users_for("film 03")
     assert not alone.recommend(["user 05"], 2, on_unknown="fallback")["known"].any()
@@ -255,7 +255,9 @@ def test_ratings_of_unknown_items_are_refused_or_counted() -> None:
         model.fold_in(users, films, none, "leave out")
     with pytest.raises(PlanError, match="unknown unknown_items 'drop'"):
         model.fold_in(users, films, table, "drop")  # type: ignore[arg-type]
-    with pytest.raises(DataError, match="ids of 1 users and 3 items, but ratings of 2 and 3"):
+    with pytest.raises(
+        DataError, match="1 user ids and 3 item ids for ratings of 2 users and 3 item"
+    ):
         model.fold_in(ids("new ", 1), films, table)
     one = gv.Ratings.from_arrays([0], [0], [1.0])
     with pytest.raises(DataError, match="the user ids are whole numbers"):
@@ -271,7 +273,7 @@ def test_similar_items_are_those_of_largest_cosine() -> None:
     assert found["item"].to_list() == [ITEMS[item] for item in order]
     np.testing.assert_allclose(found["similarity"].to_numpy(), cosines[order], atol=1e-14)
     assert found["rank"].to_list() == list(range(1, N_ITEMS - 1))
-    with pytest.raises(DataError, match="1 items are not known"):
+    with pytest.raises(DataError, match="does not know 1 of the items"):
         model.similar_items("film 00")
 
 

@@ -24,9 +24,9 @@ def test_what_is_transformed_comes_back_as_its_projection() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"features": ("x",) * N_ITEMS}, "two features are called 'x'"),
+        ({"features": ("x",) * N_ITEMS}, "two features are named 'x'"),
         ({"mean": np.zeros(2)}, r"the mean has shape \(2,\)"),
-        ({"variances": -np.ones(RANK)}, "not all finite and at least 0"),
+        ({"variances": -np.ones(RANK)}, "not all finite and non-negative"),
         ({"components": np.ones((N_ITEMS, 2))}, "not orthonormal"),
         ({"total_variance": -1.0}, "total_variance is -1"),
     ],

@@ -57,7 +57,7 @@ def test_unknown_tasks_are_told() -> None:
     assert private is not None
     asked = [*names[:2], "nowhere"]
     with pytest.raises(
-        DataError, match=r"1 tasks are not known to the model \('nowhere'\): it has"
+        DataError, match=r"does not know 1 of the tasks \('nowhere'\): it has no samples"
     ):
         model.predict(x[:3], asked)
     found = model.predict(x[:3], asked, "nan")
@@ -69,7 +69,7 @@ def test_unknown_tasks_are_told() -> None:
     alone = TasksModel(model.shared)
     with pytest.raises(DataError, match="it was loaded without tasks"):
         alone.predict(x[:1], names[:1])
-    with pytest.raises(DataError, match="the mean of the known tasks, and this model knows none"):
+    with pytest.raises(DataError, match="the mean of the known tasks, but this model has none"):
         alone.predict(x[:1], names[:1], "fallback")
 
 
@@ -102,15 +102,13 @@ def test_a_task_of_one_sample_is_its_level() -> None:
 
 def test_bad_tables_are_refused() -> None:
     model, (x, y, names) = tasks_model(), task_table()
-    with pytest.raises(
-        DataError, match="there are 2 samples and 3 tasks; give one task per sample"
-    ):
+    with pytest.raises(DataError, match="got 2 samples and 3 tasks; pass one task per sample"):
         model.predict(x[:2], names[:3])
     with pytest.raises(DataError, match="the feature matrix has shape 2×19, not items×20"):
         model.predict(x[:2, 1:], names[:2])
     with pytest.raises(DataError, match=r"3 samples, targets of shape \(2,\) and 3 tasks"):
         model.fold_in(x[:3], y[:2], names[:3])
-    with pytest.raises(DataError, match="target 1 is nan; leave such samples out"):
+    with pytest.raises(DataError, match="target 1 is nan; drop samples without a finite target"):
         model.fold_in(x[:2], [1.0, np.nan], names[:2])
 
 
@@ -119,7 +117,7 @@ def test_parts_must_fit_together() -> None:
     shared, private = model.shared, model.private
     assert private is not None
     for change, message in (
-        ({"features": ("x",) * N_ITEMS}, "two features are called 'x'"),
+        ({"features": ("x",) * N_ITEMS}, "two features are named 'x'"),
         ({"scales": np.zeros(N_ITEMS)}, "a scale is not positive"),
         ({"strengths": np.zeros(RANK)}, "a strength is not positive"),
         ({"strengths": np.ones(2)}, r"strengths have shape \(2,\)"),
@@ -129,7 +127,7 @@ def test_parts_must_fit_together() -> None:
     ):
         with pytest.raises(BasisError, match=message):
             replace(shared, **change)
-    with pytest.raises(BasisError, match="counts are no list"):
+    with pytest.raises(BasisError, match="counts are not an array of non-negative integers"):
         replace(private, counts=private.counts[1:])
     with pytest.raises(BasisError, match=r"intercepts have shape \(2,\)"):
         replace(private, intercepts=np.zeros(2))

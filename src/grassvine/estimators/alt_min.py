@@ -1,4 +1,4 @@
-"""Alt-Min as an estimator: convex multitask learning by one owner of all samples."""
+"""Alt-Min as an estimator: convex multitask learning on pooled samples."""
 
 from typing import Any, Self
 
@@ -8,53 +8,55 @@ from numpy.typing import ArrayLike
 from grassvine.baselines import alt_min
 from grassvine.data import Tasks
 from grassvine.estimators.fitted import feature_names
-from grassvine.estimators.tasks import TasksRegressor, as_seen, ids_or_one, standards
+from grassvine.estimators.tasks import TasksRegressor, means_and_scales, standardised, task_ids
 from grassvine.foundations.arrays import Array
 from grassvine.models import FeaturePart, TasksModel
 from grassvine.models.tasks import centred, grouped
 from grassvine.models.unknown import OnUnknown
 
-SMOOTHING = 1e-8  # of weights that are fitted to targets of unit variance
+SMOOTHING = 1e-8  # ε, for weights of targets with unit variance
 
 
 class AltMinRegressor(TasksRegressor):
     r"""Regressions y ≈ b_t + zᵀw_t of many tasks, regularised by the squared trace norm of all w.
 
-    It is a rival to measure :class:`MultitaskRegressor` against: there are no agents, and no
-    rank to choose. Its regulariser is ½γΣ_t w_tᵀD⁻¹w_t with a D of trace 1 that is learned too; a
-    task that is folded in later is solved with that D.
+    A centralised baseline for :class:`MultitaskRegressor`: it has no agents, and no rank to choose.
+    The regulariser is ½γΣ_t w_tᵀD⁻¹w_t, where D, of trace 1, is learned too; tasks folded in later
+    are solved with the same D.
 
     Parameters
     ----------
-    alpha : float
+    alpha : float, default=3.0
         Regularisation strength γ.
-    fit_intercept : bool
-        Whether each task has an intercept b_t of its own.
-    standardise : bool
-        Whether features are divided by their standard deviation over all samples; without
-        intercepts by their root mean square, and then they are not shifted.
-    tol : float
-        Stop when an iteration changes the objective by at most this fraction of it.
-    max_iter : int
+    fit_intercept : bool, default=True
+        Whether each task has an intercept b_t.
+    standardise : bool, default=True
+        Whether to divide features by their standard deviation over all samples; without
+        intercepts, features are not centred and are divided by their root mean square.
+    tol : float, default=1e-8
+        Stop when the relative change of the objective in an iteration is at most ``tol``.
+    max_iter : int, default=5000
         Maximum number of iterations.
-    on_unknown : {"raise", "nan", "fallback"}
-        What to predict for tasks that are not known; ``"fallback"`` is the mean of the known ones.
+    on_unknown : {"raise", "nan", "fallback"}, default="raise"
+        What to do with unknown tasks; ``"fallback"`` is the mean prediction of the known tasks.
 
     Attributes
     ----------
     model_ : TasksModel
-        What was learned: the shared part and the weights of each task.
+        The fitted model: the shared part and the weights of each task.
     tasks_ : array
-        The ids of the known tasks.
-    subspace_ : features×features array
-        The eigenvectors of D, the direction that tasks share most first: as many columns from the
-        left as one likes span a subspace. Nothing is cut off, for Alt-Min has no rank.
-    strengths_ : array
-        The eigenvalues of D, which add up to 1.
+        Ids of the known tasks.
+    subspace_ : array of shape (n_features, n_features)
+        Eigenvectors of D in descending order of eigenvalue: the first r columns span the
+        r-dimensional subspace that tasks use most. None are dropped, because Alt-Min has no rank.
+    strengths_ : array of shape (n_features,)
+        Eigenvalues of D, which sum to 1.
     objectives_ : tuple of float
-        The objective after each iteration, targets having unit variance.
-    n_iter_, stop_reason_
-        How many iterations there were, and why there were no more.
+        Objective after each iteration, with targets scaled to unit variance.
+    n_iter_ : int
+        Number of iterations.
+    stop_reason_ : str
+        Why the iteration stopped.
     """
 
     def __init__(
@@ -75,21 +77,23 @@ class AltMinRegressor(TasksRegressor):
         self.on_unknown = on_unknown
 
     def fit(self, X: Any, y: ArrayLike, tasks: Any = None) -> Self:
-        """Learn D and the weights of each task.
+        """Fit D and the weights of each task.
 
         Parameters
         ----------
-        X : samples×features
-        y : array, one a sample
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
         tasks : list, array or series of ids, optional
-            The task of each sample; without it all are of one.
+            The task of each sample; by default, all samples belong to one task.
         """
         samples, targets = self._checked(X, y, reset=True)
-        ids = ids_or_one(tasks, len(samples))
-        means, scales = standards(samples, standardise=self.standardise, shift=self.fit_intercept)
-        seen = as_seen(grouped(samples, targets, ids)[1], means, scales)
+        ids = task_ids(tasks, len(samples))
+        means, scales = means_and_scales(
+            samples, standardise=self.standardise, shift=self.fit_intercept
+        )
+        scaled = standardised(grouped(samples, targets, ids)[1], means, scales)
         result = alt_min(
-            _of_unit_variance(centred(seen) if self.fit_intercept else seen),
+            _with_unit_variance(centred(scaled) if self.fit_intercept else scaled),
             self.alpha,
             smoothing=SMOOTHING,
             tol=self.tol,
@@ -102,20 +106,20 @@ class AltMinRegressor(TasksRegressor):
         names = feature_names(self)
         intercepts, strengths = bool(self.fit_intercept), np.sqrt(shares)
         shared = FeaturePart(names, directions, means, scales, self.alpha, intercepts, strengths)
-        self._take_shared(shared)
-        self._know(TasksModel(shared).fold_in(samples, targets, ids))
+        self._set_shared(shared)
+        self._set_model(TasksModel(shared).fold_in(samples, targets, ids))
         return self
 
     def _take(self, model: TasksModel, *, named: bool) -> None:
         super()._take(model, named=named)
-        self._take_shared(model.shared)
+        self._set_shared(model.shared)
 
-    def _take_shared(self, shared: FeaturePart) -> None:
+    def _set_shared(self, shared: FeaturePart) -> None:
         self.subspace_, self.strengths_ = shared.basis, shared.strengths**2
 
 
-def _of_unit_variance(tasks: Tasks) -> Tasks:
-    """Return tasks whose targets have the unit for which the smoothing is meant."""
+def _with_unit_variance(tasks: Tasks) -> Tasks:
+    """Return the tasks with targets scaled to unit variance, as ``SMOOTHING`` assumes."""
     unit = np.sqrt(sum(float(y @ y) for y in tasks.targets) / tasks.n_values) or 1.0
     return Tasks(tasks.features, tuple(y / unit for y in tasks.targets))
 

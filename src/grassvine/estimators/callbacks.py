@@ -1,7 +1,7 @@
-"""Progress by scikit-learn's callbacks: the one place that knows them, for they are experimental.
+"""Support for scikit-learn's callbacks, which are experimental and used in this module only.
 
-``estimator.set_callbacks(ProgressBar())`` shows the slots of a fit. A callback whose hook says so
-ends the fit after a slot.
+``estimator.set_callbacks(ProgressBar())`` shows the slots of a fit. A callback can stop the fit
+after any slot.
 """
 
 from collections.abc import Callable
@@ -15,27 +15,27 @@ Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 
 def fit_with_callbacks(fit: Fit) -> Fit:
-    """Let callbacks be taken down after a fit, also where it fails."""
+    """Decorate ``fit`` so that callbacks are torn down after it, even if it fails."""
     decorated: Fit = with_callbacks(fit)
     return decorated
 
 
 class CallbackSupport(CallbackSupportMixin):  # type: ignore[misc]
-    """An estimator whose fit can be watched slot by slot."""
+    """Mixin for estimators that report each slot of a fit to callbacks."""
 
     def _slot_observers(self) -> tuple[Observer, ...]:
-        """Return an observer that tells the callbacks of each slot; none where nobody listens."""
+        """Return an observer that reports slots to the callbacks, if there are any."""
         context = self._init_callback_context(max_subtasks=None)
         context.call_on_fit_task_begin(estimator=self)
         return (_Slots(self, context),) if getattr(self, "_skl_callbacks", None) else ()
 
     def _slots_done(self) -> None:
-        """Tell the callbacks that the last slot is over."""
+        """Notify the callbacks that the last slot has ended."""
         self._callback_fit_ctx.call_on_fit_task_end(estimator=self)
 
 
 class _Slots:
-    """Opens a task at the first report of a slot, and ends it at the first of the next."""
+    """Observer that begins a callback task with each slot and ends it with the next."""
 
     def __init__(self, estimator: CallbackSupport, context: Any):
         self._estimator, self._context = estimator, context
@@ -47,7 +47,7 @@ class _Slots:
             return None
         stop = self._end()
         self._slot = report.slot
-        if report.neighbour != -1:  # the final states are no slot
+        if report.neighbour != -1:  # final states do not belong to a slot
             self._task = self._context.subcontext(task_name="slot")
             self._task.call_on_fit_task_begin(estimator=self._estimator)
         return "a callback asked to stop" if stop else None

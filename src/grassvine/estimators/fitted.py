@@ -1,4 +1,4 @@
-"""What every estimator tells of its features and of the run behind its fit."""
+"""Fitted attributes common to all estimators: features and properties of the run."""
 
 import warnings
 from typing import Any
@@ -11,11 +11,11 @@ from grassvine.runs import Run
 
 
 def set_run_attributes(estimator: Any, run: Run) -> None:
-    """Write what came of a run onto an estimator.
+    """Set the attributes of an estimator that describe its run.
 
     ``subspaces_`` has the basis of each agent and ``subspace_`` their mean; ``agreement_`` is the
-    largest angle between two linked agents, in degrees; ``n_iter_`` the most updates of an agent;
-    ``incidents_`` what was lost on the way and done again, a sentence each.
+    largest angle between two neighbours, in degrees; ``n_iter_`` the largest number of updates of
+    an agent; ``incidents_`` the failures that were recovered from, one sentence each.
     """
     estimator.subspace_ = run.mean
     estimator.subspaces_ = run.bases
@@ -31,18 +31,18 @@ def set_run_attributes(estimator: Any, run: Run) -> None:
 
 
 def warn_not_converged(run: Run) -> None:
-    """Say so where a method that knows when it is done was not done in time."""
+    """Warn if a method with a stopping criterion did not meet it in time."""
     if run.stop_reason == TIMETABLE_OVER:
         warnings.warn(
-            f"the fit did not settle in {run.n_slots} slots; what it found may still move. "
-            "Standardise the features, choose another rank, or more updates.",
+            f"the fit did not converge in {run.n_slots} slots; standardise the features, choose "
+            "another rank, or allow more updates.",
             ConvergenceWarning,
-            stacklevel=4,  # who called fit, through the decorator
+            stacklevel=4,  # the caller of the decorated fit
         )
 
 
 def feature_names(estimator: Any) -> tuple[str, ...]:
-    """Return the names of the features that were given, or x0, x1, …"""
+    """Return the feature names seen in ``fit``, or x0, x1, …"""
     given = getattr(estimator, "feature_names_in_", None)
     if given is None:
         return tuple(f"x{number}" for number in range(estimator.n_features_in_))
@@ -50,7 +50,7 @@ def feature_names(estimator: Any) -> tuple[str, ...]:
 
 
 def set_feature_attributes(estimator: Any, features: tuple[str, ...], *, named: bool) -> None:
-    """Write onto an estimator which features it knows, and their names if people gave them."""
+    """Set the number of features, and their names if ``named``."""
     estimator.n_features_in_ = len(features)
     if named:
         estimator.feature_names_in_ = np.array(features, dtype=object)

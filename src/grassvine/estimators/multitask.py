@@ -1,4 +1,4 @@
-"""Many related regressions whose weights share a subspace, learned by agents that keep theirs."""
+"""Multitask regression with a shared subspace, fitted by agents that keep their samples."""
 
 from typing import Any, Literal, Self
 
@@ -19,7 +19,7 @@ from grassvine.estimators.options import (
     gossip_by_name,
     kept_apart,
 )
-from grassvine.estimators.tasks import TasksRegressor, as_seen, ids_or_one, standards
+from grassvine.estimators.tasks import TasksRegressor, means_and_scales, standardised, task_ids
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError, PlanError
 from grassvine.foundations.options import one_of, real_number, whole_number
@@ -33,61 +33,60 @@ from grassvine.runs import Plan, Run, run
 from grassvine.sums import Exact
 
 EXACT = "exact"
-HELD_OUT = 0.2  # the share of each task's samples on which a rank is judged
+HELD_OUT = 0.2  # fraction of each task's samples used to choose the rank
 
 
 class MultitaskRegressor(CallbackSupport, TasksRegressor):
-    r"""Regressions y ≈ b_t + zᵀUw_t of many tasks t, the subspace U being common to all.
+    r"""Regressions y ≈ b_t + zᵀUw_t of many tasks t that share the subspace U.
 
     Parameters
     ----------
-    rank : int or "auto"
-        The dimension of U. ``"auto"`` tries 1, 2, 4, … until the error on held-out samples rises.
-    method : str
-        ``"exact"``: all agents end with what one owner of all samples would find. Or a variant of
+    rank : int or "auto", default=3
+        Dimension of U. ``"auto"`` tries 1, 2, 4, … until the error on held-out samples rises.
+    method : str, default="exact"
+        ``"exact"``: all agents obtain the result of a fit to the pooled samples. Or a variant of
         gossip: ``"gossip"``, ``"precon-stochastic"``, ``"stochastic"``, ``"precon-parallel"``,
         ``"parallel"``, ``"tracked"``, ``"rextra"``.
-    agents : int or "tasks"
-        Among how many agents the tasks are divided, in the order of their ids; ``"tasks"`` is one
-        agent a task.
-    network : str or Network
-        Who is linked to whom: a shape by its name, or a network of so many agents.
-    alpha : float
+    agents : int or "tasks", default=1
+        Number of agents, among which the tasks are divided in the order of their ids; ``"tasks"``
+        means one agent per task.
+    network : str or Network, default="ring"
+        Name of a network shape, or a network of the given number of agents.
+    alpha : float, default=1.0
         Regularisation strength λ of the term ½λ‖w_t‖² of each task, as in scikit-learn's ``Ridge``.
-        On standardised features it weighs as much as λ samples, whatever the unit of the targets.
-    fit_intercept : bool
-        Whether each task has an intercept b_t of its own.
-    standardise : bool
-        Whether features are divided by their standard deviation over all samples; without
-        intercepts by their root mean square, and then they are not shifted.
-    engine : str or Engine
-        Where agents run: ``"local"``, ``"threads"`` or ``"ray"``.
-    rho : float
-        For gossip: the weight of agreement against the tasks, as a multiple of the mean agent's sum
-        of squared targets.
-    max_iter : int
-        For gossip: about how many updates each agent makes.
-    on_unknown : {"raise", "nan", "fallback"}
-        What to predict for tasks that are not known; ``"fallback"`` is the mean of the known ones.
-    random_state : int, RandomState or None
-        Random seed; None draws another one at each fit.
+        With standardised features it weighs as much as λ samples, whatever the unit of the targets.
+    fit_intercept : bool, default=True
+        Whether each task has an intercept b_t.
+    standardise : bool, default=True
+        Whether to divide features by their standard deviation over all samples; without
+        intercepts, features are not centred and are divided by their root mean square.
+    engine : {"local", "threads", "ray"} or Engine, default="local"
+        Engine that runs the agents.
+    rho : float, default=10.0
+        For gossip: consensus weight ρ, as a multiple of the mean sum of squared targets per agent.
+    max_iter : int, default=200
+        For gossip: approximate number of updates per agent.
+    on_unknown : {"raise", "nan", "fallback"}, default="raise"
+        What to do with unknown tasks; ``"fallback"`` is the mean prediction of the known tasks.
+    random_state : int, RandomState or None, default=0
+        Random seed; None draws a new one at each fit.
 
     Attributes
     ----------
     model_ : TasksModel
-        What was learned: the shared part and the weights of each task.
+        The fitted model: the shared part and the weights of each task.
     tasks_ : array
-        The ids of the known tasks.
-    subspace_ : features×rank array
-        U, orthonormal, of standardised features; ``subspaces_`` has that of each agent.
+        Ids of the known tasks.
+    subspace_ : array of shape (n_features, rank)
+        U, an orthonormal basis in standardised features; ``subspaces_`` has that of each agent.
     rank_ : int
-        Its dimension.
+        Dimension of the subspace.
     agreement_ : float
-        The largest angle between two linked agents, in degrees.
+        Largest angle between the subspaces of two neighbours, in degrees.
     history_, network_, stop_reason_, n_iter_, messages_, bytes_
-        What the run tells; runs that chose the rank are not part of it.
+        Properties of the final run; runs to choose the rank are not included.
     incidents_ : tuple of str
-        What was lost in that run and done again, a sentence each.
+        Failures during the final run that were recovered from, one sentence each.
     """
 
     def __init__(
@@ -121,23 +120,25 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
 
     @fit_with_callbacks
     def fit(self, X: Any, y: ArrayLike, tasks: Any = None) -> Self:
-        """Learn the common subspace and the weights of each task.
+        """Fit the shared subspace and the weights of each task.
 
         Parameters
         ----------
-        X : samples×features
-        y : array, one a sample
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
         tasks : list, array or series of ids, optional
-            The task of each sample; without it all are of one.
+            The task of each sample; by default, all samples belong to one task.
         """
         samples, targets = self._checked(X, y, reset=True)
-        ids = ids_or_one(tasks, len(samples))
-        means, scales = standards(samples, standardise=self.standardise, shift=self.fit_intercept)
-        seen = as_seen(grouped(samples, targets, ids)[1], means, scales)
+        ids = task_ids(tasks, len(samples))
+        means, scales = means_and_scales(
+            samples, standardise=self.standardise, shift=self.fit_intercept
+        )
+        scaled = standardised(grouped(samples, targets, ids)[1], means, scales)
         seed = as_seed(self.random_state)
-        self.rank_ = self._rank(seen, seed)
+        self.rank_ = self._rank(scaled, seed)
         engine, observers = as_engine(self.engine), self._slot_observers()
-        result = self._run(seen, self.rank_, seed, engine, observers)
+        result = self._run(scaled, self.rank_, seed, engine, observers)
         if self.method == EXACT:
             warn_not_converged(result)
         self._slots_done()
@@ -150,40 +151,40 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
             real_number("alpha", self.alpha, least=0.0),
             bool(self.fit_intercept),
         )
-        self._know(TasksModel(shared).fold_in(samples, targets, ids))
+        self._set_model(TasksModel(shared).fold_in(samples, targets, ids))
         return self
 
-    def _rank(self, seen: Tasks, seed: int) -> int:
+    def _rank(self, scaled: Tasks, seed: int) -> int:
         if self.rank == "auto":
-            return self._chosen_rank(seen, seed)
+            return self._chosen_rank(scaled, seed)
         if isinstance(self.rank, str):  # type: ignore[unreachable]
-            raise PlanError(f"rank is {self.rank!r}; give a whole number, or 'auto'.")
-        why = f"there are {seen.n_items} features"
-        return whole_number("rank", self.rank, least=1, most=seen.n_items, why=why)
+            raise PlanError(f"rank is {self.rank!r}; pass an int or 'auto'.")
+        why = f"there are {scaled.n_items} features"
+        return whole_number("rank", self.rank, least=1, most=scaled.n_items, why=why)
 
-    def _chosen_rank(self, seen: Tasks, seed: int) -> int:
+    def _chosen_rank(self, scaled: Tasks, seed: int) -> int:
         """Return the last of the ranks 1, 2, 4, … before the held-out error rises.
 
-        More dimensions than tasks are of no use.
+        The rank need not exceed the number of tasks.
         """
-        train, held = hold_out_samples(seen, HELD_OUT, seed=seed)
+        train, held = hold_out_samples(scaled, HELD_OUT, seed=seed)
         if not held.n_values:
             raise DataError(
-                f"rank='auto' holds out {HELD_OUT:.0%} of each task's samples, and every task has "
-                "too few (1 sample or 2); choose a rank."
+                f"rank='auto' holds out {HELD_OUT:.0%} of each task's samples, but every task has "
+                "too few (1 or 2 samples); choose a rank."
             )
-        most = min(seen.n_items, seen.n_tasks)
-        best, least = 1, np.inf
+        most = min(scaled.n_items, scaled.n_tasks)
+        best, lowest = 1, np.inf
         for rank in [*(1 << k for k in range(most.bit_length()) if 1 << k < most), most]:
             engine = kept_apart(as_engine(self.engine), f"choosing-rank-{rank}")
             basis = self._run(train, rank, seed, engine).mean
-            if (error := self._error(basis, train, held)) >= least:
+            if (error := self._error(basis, train, held)) >= lowest:
                 break
-            best, least = rank, error
+            best, lowest = rank, error
         return best
 
     def _error(self, basis: Array, train: Tasks, held: Tasks) -> float:
-        """Return the squared error on held-out samples, a sum over all tasks."""
+        """Return the sum of squared errors on held-out samples of all tasks."""
         zero, one = np.zeros(len(basis)), np.ones(len(basis))
         names = feature_names(self)
         shared = FeaturePart(names, basis, zero, one, self.alpha, bool(self.fit_intercept))
@@ -195,14 +196,14 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
 
     def _run(
         self,
-        seen: Tasks,
+        scaled: Tasks,
         rank: int,
         seed: int,
         engine: Engine,
         observers: tuple[Observer, ...] = (),
     ) -> Run:
-        """Let the agents learn a subspace of so many dimensions."""
-        fitted = centred(seen) if self.fit_intercept else seen
+        """Run the agents to fit a subspace of the given rank."""
+        fitted = centred(scaled) if self.fit_intercept else scaled
         parts = split_tasks(fitted, self._n_agents(fitted.n_tasks))
         network = as_network(self.network, len(parts))
         method = self._method(len(parts), sum(float(y @ y) for y in fitted.targets))
@@ -214,7 +215,7 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         if isinstance(self.agents, str):
             if self.agents != "tasks":
                 raise PlanError(
-                    f"agents is {self.agents!r}; give a whole number, or 'tasks' for one a task."
+                    f"agents is {self.agents!r}; pass an int, or 'tasks' for one agent per task."
                 )
             return n_tasks
         why = f"there are {n_tasks} tasks and each agent needs one"

@@ -1,4 +1,4 @@
-"""Principal components of samples that agents keep."""
+"""Decentralised PCA: principal components of samples that stay with the agents."""
 
 from typing import Any, ClassVar, Self
 
@@ -37,7 +37,7 @@ from grassvine.runs import Plan, Run, run
 from grassvine.sums import Exact
 
 EXACT, DEEPCA = "exact", "deepca"
-# Components are known to about the share of the first gradient at which the descent ends.
+# Components are about as accurate as the relative gradient norm at which the descent stops.
 TOLERANCE = 1e-13
 
 
@@ -48,56 +48,57 @@ class DecentralizedPCA(
     TransformerMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
 ):
-    r"""Principal components, as scikit-learn's ``PCA`` finds them, of samples that agents hold.
+    r"""Principal components, as in scikit-learn's ``PCA``, of samples divided among agents.
 
-    Agents learn the subspace together; within it the covariance of all samples, a sum of matrices
-    as small as the number of components, tells the axes and what each explains.
+    The agents fit the subspace together. The axes within it and their variances follow from the
+    covariance of the coordinates of all samples: a sum over agents of small square matrices, with
+    one row per component.
 
     Parameters
     ----------
-    n_components : int
-        How many components.
-    method : str
-        ``"exact"``: all agents end with what one owner of all samples would find. ``"deepca"``: the
-        same in the limit, by averages with neighbours. Or a variant of gossip: ``"gossip"``,
+    n_components : int, default=2
+        Number of components.
+    method : str, default="exact"
+        ``"exact"``: all agents obtain the components of the pooled samples. ``"deepca"``: the same
+        in the limit, by averaging with neighbours. Or a variant of gossip: ``"gossip"``,
         ``"precon-stochastic"``, ``"stochastic"``, ``"precon-parallel"``, ``"parallel"``,
         ``"tracked"``, ``"rextra"``.
-    agents : int
-        Among how many agents the samples are divided, in their order.
-    network : str or Network
-        Who is linked to whom: a shape by its name, or a network of so many agents.
-    center : bool
-        Whether the mean of all samples is subtracted. Without that, variances are about 0.
-    engine : str or Engine
-        Where agents run: ``"local"``, ``"threads"`` or ``"ray"``.
-    rho : float
-        For gossip: the weight of agreement against the samples, as a multiple of the mean agent's
-        sum of squares.
-    max_iter : int
-        For gossip and DeEPCA: about how many updates each agent makes; DeEPCA at most.
-    random_state : int, RandomState or None
-        Random seed; None draws another one at each fit.
+    agents : int, default=1
+        Number of agents, among which the samples are divided in their order.
+    network : str or Network, default="ring"
+        Name of a network shape, or a network of the given number of agents.
+    center : bool, default=True
+        Whether to subtract the mean of all samples. Otherwise, variances are mean squares.
+    engine : {"local", "threads", "ray"} or Engine, default="local"
+        Engine that runs the agents.
+    rho : float, default=1.0
+        For gossip: consensus weight ρ, as a multiple of the mean sum of squares per agent.
+    max_iter : int, default=500
+        For gossip: approximate number of updates per agent; for DeEPCA: the maximum.
+    random_state : int, RandomState or None, default=0
+        Random seed; None draws a new one at each fit.
 
     Attributes
     ----------
-    components_ : components×features array
-        Orthonormal; the first explains most. The largest entry of each is positive.
-    explained_variance_, explained_variance_ratio_ : arrays
-        What each component explains, as a variance and as a share.
-    mean_ : array
-        The mean of all samples; zero without centring.
+    components_ : array of shape (n_components, n_features)
+        Orthonormal rows, in descending order of explained variance. The entry of each with the
+        largest absolute value is positive.
+    explained_variance_, explained_variance_ratio_ : array of shape (n_components,)
+        Variance explained by each component, and its ratio to the total variance.
+    mean_ : array of shape (n_features,)
+        Mean of all samples; zero without centring.
     n_components_, n_samples_ : int
-        How many.
+        Numbers of components and samples.
     model_ : SubspaceModel
-        What was learned.
-    subspace_ : features×components array
-        A basis of the mean of the agents' subspaces; ``subspaces_`` has that of each agent.
+        The fitted model.
+    subspace_ : array of shape (n_features, n_components)
+        Basis of the mean of the agents' subspaces; ``subspaces_`` has that of each agent.
     agreement_ : float
-        The largest angle between two linked agents, in degrees.
+        Largest angle between the subspaces of two neighbours, in degrees.
     history_, network_, stop_reason_, n_iter_, messages_, bytes_
-        What the run tells.
+        Properties of the run.
     incidents_ : tuple of str
-        What was lost on the way and done again, a sentence each.
+        Failures during the run that were recovered from, one sentence each.
     """
 
     _model_type: ClassVar[type] = SubspaceModel
@@ -127,26 +128,26 @@ class DecentralizedPCA(
 
     @fit_with_callbacks
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the components of samples; y is not used."""
+        """Fit the components; y is ignored."""
         samples: Array = validate_data(
             self, X, dtype=np.float64, order="C", ensure_min_samples=2 if self.center else 1
         )
         rank = self._rank(samples)
         if not isinstance(self.center, bool | np.bool_):
-            raise PlanError(f"center is {self.center!r}; give True or False.")
+            raise PlanError(f"center is {self.center!r}; pass True or False.")
         mean = samples.mean(axis=0) if self.center else np.zeros(samples.shape[1])
-        rest = samples - mean
-        result = self._run(rest, rank, self._slot_observers())
+        centred = samples - mean
+        result = self._run(centred, rank, self._slot_observers())
         if self.method in (EXACT, DEEPCA):
             warn_not_converged(result)
         self._slots_done()
         set_run_attributes(self, result)
         self.n_samples_ = len(samples)
         count = max(len(samples) - 1, 1)
-        components, captured = principal_axes(self.subspace_, rest)
-        total = float(np.sum(rest * rest)) / count
+        components, captured = principal_axes(self.subspace_, centred)
+        total = float(np.sum(centred * centred)) / count
         names = feature_names(self)
-        self._know(SubspaceModel(names, mean, components, captured / count, total))
+        self._set_model(SubspaceModel(names, mean, components, captured / count, total))
         return self
 
     def transform(self, X: Any) -> Array:
@@ -156,7 +157,7 @@ class DecentralizedPCA(
         return self.model_.transform(samples)
 
     def inverse_transform(self, X: Any) -> Array:
-        """Return the samples within the subspace that have these coordinates."""
+        """Return the samples in the subspace with the given coordinates."""
         check_is_fitted(self, "model_")
         return self.model_.inverse_transform(check_array(X, dtype=np.float64, input_name="X"))
 
@@ -166,18 +167,18 @@ class DecentralizedPCA(
 
     def _rank(self, samples: Array) -> int:
         n_samples, n_features = samples.shape
-        why = f"{n_samples} samples of {n_features} features have no more"
         most = min(n_samples, n_features)
+        why = f"{n_samples} samples of {n_features} features have at most {most}"
         return whole_number("n_components", self.n_components, least=1, most=most, why=why)
 
-    def _run(self, rest: Array, rank: int, observers: tuple[Observer, ...]) -> Run:
-        """Let the agents learn the subspace of samples less their mean."""
-        why = f"there are {len(rest)} samples and each agent needs one"
-        n_agents = whole_number("agents", self.agents, least=1, most=len(rest), why=why)
-        parts = split_samples(rest, n_agents)
+    def _run(self, centred: Array, rank: int, observers: tuple[Observer, ...]) -> Run:
+        """Run the agents to fit the subspace of the centred samples."""
+        why = f"there are {len(centred)} samples and each agent needs one"
+        n_agents = whole_number("agents", self.agents, least=1, most=len(centred), why=why)
+        parts = split_samples(centred, n_agents)
         network = as_network(self.network, len(parts))
-        method = self._method(len(parts), float(np.sum(rest * rest)))
-        plan = Plan(rest.shape[1], rank, network, method, seed=as_seed(self.random_state))
+        method = self._method(len(parts), float(np.sum(centred * centred)))
+        plan = Plan(centred.shape[1], rank, network, method, seed=as_seed(self.random_state))
         problems = [PCAProblem(part) for part in parts]
         return run(plan, problems, engine=as_engine(self.engine), observers=observers)
 
@@ -185,12 +186,12 @@ class DecentralizedPCA(
         name = one_of("method", self.method, (EXACT, DEEPCA, *GOSSIP))
         if name == EXACT:
             return Exact(tol=TOLERANCE)
-        if name == DEEPCA and n_agents > 1:  # alone it is refused as gossip is
+        if name == DEEPCA and n_agents > 1:  # a single agent is rejected below, as for gossip
             return DeEPCA(self.max_iter)
         rho = real_number("rho", self.rho, least=0.0) * energy / n_agents
         return gossip_by_name(name, rho, self.max_iter, n_agents)
 
-    def _know(self, model: SubspaceModel) -> None:
+    def _set_model(self, model: SubspaceModel) -> None:
         self.model_ = model
         self.mean_ = model.mean
         self.components_ = np.ascontiguousarray(model.components.T)
@@ -202,15 +203,15 @@ class DecentralizedPCA(
     def _take(self, model: SubspaceModel, *, named: bool) -> None:
         set_feature_attributes(self, model.features, named=named)
         self.subspace_ = model.components
-        self._know(model)
+        self._set_model(model)
 
 
 def principal_axes(basis: Array, samples: Array) -> tuple[Array, Array]:
-    """Return the axes of samples within a subspace, and the sum of squares along each.
+    """Return the principal axes of samples within a subspace, and the sum of squares along each.
 
-    UᵀXᵀXU is a sum over the agents. Signs are those of scikit-learn.
+    UᵀXᵀXU is a sum over the agents. Signs follow scikit-learn's convention.
     """
     reduced = samples @ basis
-    captured, turn = np.linalg.eigh(reduced.T @ reduced)
-    _, axes = svd_flip(None, (basis @ turn[:, ::-1]).T, u_based_decision=False)
+    captured, rotation = np.linalg.eigh(reduced.T @ reduced)
+    _, axes = svd_flip(None, (basis @ rotation[:, ::-1]).T, u_based_decision=False)
     return np.ascontiguousarray(axes.T), np.maximum(captured[::-1], 0.0)

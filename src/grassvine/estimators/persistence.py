@@ -1,4 +1,4 @@
-"""Estimators as folders: the model, and on its card how it was made; no code in them."""
+"""Saving of estimators as folders: the model and the parameters on its card, without code."""
 
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -16,46 +16,46 @@ NAMED = "named_features"
 
 
 class PersistentEstimator:
-    """An estimator that keeps what it learned in ``model_``."""
+    """Mixin for estimators whose fitted state is ``model_``."""
 
     model_: Any
     _model_type: ClassVar[type]
 
     def save(self, path: PathLike, *, private: bool = True, overwrite: bool = False) -> Path:
-        """Write what was learned as a folder, whole or not at all.
+        """Save the fitted model as a folder, atomically.
 
         Parameters
         ----------
-        private : bool
-            Whether what belongs to single users or tasks is written too.
-        overwrite : bool
-            Whether a saved model at this place, and only that, may be replaced.
+        private : bool, default=True
+            Whether to save the private part: users or tasks.
+        overwrite : bool, default=False
+            Whether to replace an existing saved model; nothing else is ever replaced.
         """
         check_is_fitted(self, "model_")
-        card = Card(parameters=self._told(), data_hash=getattr(self, "data_hash_", None))
+        card = Card(parameters=self._card_parameters(), data_hash=getattr(self, "data_hash_", None))
         return files.save(self.model_, path, card, private=private, overwrite=overwrite)
 
     @classmethod
     def load(cls, path: PathLike, *, private: bool = True) -> Self:
-        """Return an estimator ready to predict from a folder that :meth:`save` wrote.
+        """Return a fitted estimator from a folder written by :meth:`save`.
 
-        What a fit tells of its run is not in the folder.
+        Attributes that describe the run are not saved.
         """
-        told = files.inspect(path).card.parameters
-        maker = told.get(ESTIMATOR, cls.__name__)
+        parameters = files.inspect(path).card.parameters
+        class_name = parameters.get(ESTIMATOR, cls.__name__)
         model = files.load(path, private=private)
-        if maker != cls.__name__ or not isinstance(model, cls._model_type):
+        if class_name != cls.__name__ or not isinstance(model, cls._model_type):
             raise ModelError(
-                f"{path} holds a {type(model).__name__} of {maker}, not one of {cls.__name__}; "
+                f"{path} contains a {type(model).__name__} of {class_name}, not of {cls.__name__}; "
                 "load it with the class that saved it."
             )
         names = cls._get_param_names()  # type: ignore[attr-defined]
-        estimator = cls(**{name: told[name] for name in names if name in told})
-        estimator._take(model, named=bool(told.get(NAMED)))
+        estimator = cls(**{name: parameters[name] for name in names if name in parameters})
+        estimator._take(model, named=bool(parameters.get(NAMED)))
         return estimator
 
-    def _told(self) -> dict[str, Any]:
-        """Return the class and those parameters that are plain values."""
+    def _card_parameters(self) -> dict[str, Any]:
+        """Return the class name and the parameters that are scalars or strings."""
         plain = {
             name: value
             for name, value in self.get_params(deep=False).items()  # type: ignore[attr-defined]
@@ -64,5 +64,5 @@ class PersistentEstimator:
         return {ESTIMATOR: type(self).__name__, NAMED: hasattr(self, "feature_names_in_"), **plain}
 
     def _take(self, model: Any, *, named: bool) -> None:
-        """Learn from a model what a fit would have learned, as far as it tells."""
+        """Set the fitted attributes from a saved model."""
         raise NotImplementedError

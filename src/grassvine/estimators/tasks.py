@@ -1,4 +1,4 @@
-"""What regressors of many tasks have in common, however they learn."""
+"""Base class and preprocessing of multitask regressors."""
 
 import copy
 from typing import Any, ClassVar, Self
@@ -19,9 +19,9 @@ from grassvine.models import TasksModel
 
 
 class TasksRegressor(PersistentEstimator, RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Regressions of which each sample belongs to one; predictions come from a model of tasks.
+    """Base class of regressors in which each sample belongs to one task.
 
-    ``tasks`` is metadata: where routing is enabled, ``set_fit_request(tasks=True)`` and
+    ``tasks`` is metadata: if routing is enabled, ``set_fit_request(tasks=True)`` and
     ``set_score_request(tasks=True)`` let pipelines and searches pass it on.
     """
 
@@ -35,9 +35,9 @@ class TasksRegressor(PersistentEstimator, RegressorMixin, BaseEstimator):  # typ
 
         Parameters
         ----------
-        X : samples×features
+        X : array-like of shape (n_samples, n_features)
         tasks : list, array or series of ids, optional
-            The task of each sample; may be left out where only one task is known.
+            The task of each sample; may be omitted if only one task is known.
         """
         check_is_fitted(self, "model_")
         samples = validate_data(self, X, reset=False, dtype=np.float64, order="C")
@@ -49,18 +49,18 @@ class TasksRegressor(PersistentEstimator, RegressorMixin, BaseEstimator):  # typ
         return float(r2_score(y, self.predict(X, tasks), sample_weight=sample_weight))
 
     def fold_in(self, X: Any, y: ArrayLike, tasks: Any) -> Self:
-        """Return an estimator that knows these tasks too; what all share stays as it is.
+        """Return an estimator with these tasks added; the shared part is unchanged.
 
-        A task that is known already is solved anew from the given samples alone.
+        A task that is already known is solved from the given samples only.
         """
         check_is_fitted(self, "model_")
         samples, targets = self._checked(X, y, reset=False)
         other = copy.copy(self)
-        other._know(self.model_.with_tasks(samples, targets, tasks))
+        other._set_model(self.model_.with_tasks(samples, targets, tasks))
         return other
 
     def _checked(self, X: Any, y: ArrayLike, *, reset: bool) -> tuple[Array, Array]:
-        """Return samples and targets as scikit-learn wants them checked."""
+        """Return samples and targets, validated by scikit-learn."""
         samples, targets = validate_data(
             self, X, y, reset=reset, dtype=np.float64, order="C", y_numeric=True
         )
@@ -71,12 +71,12 @@ class TasksRegressor(PersistentEstimator, RegressorMixin, BaseEstimator):  # typ
         if known is None or len(known.tasks) != 1:
             count = "no task" if known is None else f"{len(known.tasks)} tasks"
             raise DataError(
-                f"the model knows {count}, so it must be said of which each sample is; give "
-                "tasks=… with one id per sample."
+                f"the model knows {count}, so the task of each sample must be given; pass tasks=… "
+                "with one id per sample."
             )
         return known.tasks.at(np.zeros(n_samples, dtype=np.int64))
 
-    def _know(self, model: TasksModel) -> None:
+    def _set_model(self, model: TasksModel) -> None:
         self.model_ = model
         if model.private is not None:
             self.tasks_ = model.private.tasks.series.to_numpy()
@@ -84,32 +84,32 @@ class TasksRegressor(PersistentEstimator, RegressorMixin, BaseEstimator):  # typ
     def _take(self, model: TasksModel, *, named: bool) -> None:
         set_feature_attributes(self, model.shared.features, named=named)
         self.subspace_ = model.shared.basis
-        self._know(model)
+        self._set_model(model)
 
 
-def ids_or_one(tasks: Any, n_samples: int) -> Any:
-    """Return the ids of the tasks; without any, all samples are of one task, 0."""
+def task_ids(tasks: Any, n_samples: int) -> Any:
+    """Return the task ids; if omitted, all samples belong to task 0."""
     return as_column(np.zeros(n_samples, dtype=np.int64) if tasks is None else tasks, "task")
 
 
-def standards(samples: Array, *, standardise: Any, shift: Any) -> tuple[Array, Array]:
-    """Return by what all samples are shifted and divided; both are sums over the agents.
+def means_and_scales(samples: Array, *, standardise: Any, shift: Any) -> tuple[Array, Array]:
+    """Return the means and scales that standardise all samples.
 
-    Without a shift, which an intercept would make up for, features are divided by their root mean
-    square. A feature that does not vary is left as it is.
+    Agents can compute both by sums. Features are centred only if there is an intercept to absorb
+    the shift, and otherwise divided by their root mean square. A constant feature has scale 1.
     """
     for name, value in (("standardise", standardise), ("fit_intercept", shift)):
         if not isinstance(value, bool | np.bool_):
-            raise PlanError(f"{name} is {value!r}; give True or False.")
+            raise PlanError(f"{name} is {value!r}; pass True or False.")
     n_features = samples.shape[1]
     means = samples.mean(axis=0) if shift else np.zeros(n_features)
     if not standardise:
         return means, np.ones(n_features)
     scales = np.sqrt(np.mean((samples - means) ** 2, axis=0))
-    flat = scales <= 1e-12 * np.abs(samples).max(axis=0)  # but for rounding of the mean
-    return means, np.where(flat, 1.0, scales)
+    constant = scales <= 1e-12 * np.abs(samples).max(axis=0)  # constant up to rounding of the mean
+    return means, np.where(constant, 1.0, scales)
 
 
-def as_seen(tasks: Tasks, means: Array, scales: Array) -> Tasks:
-    """Return tasks with standardised features."""
+def standardised(tasks: Tasks, means: Array, scales: Array) -> Tasks:
+    """Return the tasks with standardised features."""
     return Tasks(tuple((x - means) / scales for x in tasks.features), tasks.targets)

@@ -1,7 +1,7 @@
-"""What somebody asks of an estimator in plain values, and what came of it.
+"""Job specifications and their results.
 
-A request is a frozen dataclass of text and numbers, so a command can fill it and a run folder keep
-it. It reads its own data: asked again, it does the same.
+A job is a frozen dataclass of strings and numbers, which a command fills in and a run folder
+stores. It reads its own data, so it can be repeated.
 """
 
 import time
@@ -16,18 +16,18 @@ from grassvine.models.persistence.forms import Model
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JobResult:
-    """What came of a request.
+    """The result of a job.
 
     Attributes
     ----------
     estimator : estimator
-        As it was fitted.
+        The fitted estimator.
     report : dict
-        What is told, in plain values.
+        Results as plain values.
     data_hash : str
-        Of all data that were read, those held out included.
+        Hash of all data read, including held-out data.
     assumed : tuple of str
-        Sentences on what was assumed about the data.
+        Assumptions made about the data, one sentence each.
     """
 
     estimator: Any
@@ -37,12 +37,12 @@ class JobResult:
 
     @property
     def model(self) -> Model:
-        """The model that was learned."""
+        """The fitted model."""
         model: Model = self.estimator.model_
         return model
 
     def card(self, title: str, parameters: dict[str, Any]) -> Card:
-        """Return what a saved model tells of itself: the numbers of the report are its metrics."""
+        """Return a model card, with the floats of the report as metrics."""
         plain = {name: value for name, value in parameters.items() if _is_plain(value)}
         metrics = {
             name: value
@@ -53,16 +53,16 @@ class JobResult:
 
 
 class Job(Protocol):
-    """Reads its data and learns from them."""
+    """A job: reads its data and fits an estimator."""
 
     @property
     def data(self) -> str:
-        """Where the data are."""
+        """Path of the data, or another source that ``read`` accepts."""
         ...
 
     @property
     def checkpoints(self) -> str | None:
-        """Where the run is kept on the way, if it is."""
+        """Folder for checkpoints, if any."""
         ...
 
     def read(self) -> Any:
@@ -70,17 +70,17 @@ class Job(Protocol):
         ...
 
     def hash(self, data: Any) -> str:
-        """Return a digest of the data, which the order of rows does not change."""
+        """Return a hash of the data, which does not depend on the order of rows."""
         ...
 
     def learn(self, data: Any) -> JobResult:
-        """Learn, and measure."""
+        """Fit and evaluate an estimator."""
         ...
 
 
 @contextmanager
 def stopwatch() -> Iterator[dict[str, float]]:
-    """Measure seconds, by the clock and of this process, of what happens inside."""
+    """Measure the wall-clock and CPU seconds of the enclosed block."""
     spent: dict[str, float] = {}
     wall, processor = time.perf_counter(), time.process_time()
     yield spent
@@ -89,7 +89,7 @@ def stopwatch() -> Iterator[dict[str, float]]:
 
 
 def run_report(estimator: Any, spent: Mapping[str, float]) -> dict[str, Any]:
-    """Return what every report tells of the run behind a fit, and of its seconds."""
+    """Return the report entries common to all jobs: properties of the run and times."""
     return {
         "agreement_degrees": estimator.agreement_,
         "messages": estimator.messages_,

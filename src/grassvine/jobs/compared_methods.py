@@ -1,4 +1,4 @@
-"""Who can be compared on ratings: our estimators, plain means, and peers where installed."""
+"""Methods to compare on ratings: our estimators, item means, and cmfrec if installed."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from grassvine.foundations.extras import load_extra
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What all contenders are given alike."""
+    """Options common to all compared methods."""
 
     rank: int = 10
     agents: int = 5
@@ -23,13 +23,13 @@ class Setting:
     seed: int = 0
 
 
-# Learns from the first table and predicts the ratings of the second, all of whose users and items
-# occur in the first.
+# Fits the first table and predicts the ratings of the second, all of whose users and items occur in
+# the first.
 ComparedMethod = Callable[[RatingTable, RatingTable, Setting], Array]
 
 
 def _ours(method: str) -> ComparedMethod:
-    def contend(train: RatingTable, test: RatingTable, setting: Setting) -> Array:
+    def predict(train: RatingTable, test: RatingTable, setting: Setting) -> Array:
         estimator = MatrixCompleter(
             setting.rank,
             method=method,
@@ -37,13 +37,13 @@ def _ours(method: str) -> ComparedMethod:
             network=setting.network,
             random_state=setting.seed,
         )
-        return _fitted(estimator, train, test)
+        return _fit_predict(estimator, train, test)
 
-    return contend
+    return predict
 
 
 def _rtrmc(train: RatingTable, test: RatingTable, setting: Setting) -> Array:
-    return _fitted(RTRMCCompleter(setting.rank, random_state=setting.seed), train, test)
+    return _fit_predict(RTRMCCompleter(setting.rank, random_state=setting.seed), train, test)
 
 
 def _d_lmafit(train: RatingTable, test: RatingTable, setting: Setting) -> Array:
@@ -53,7 +53,7 @@ def _d_lmafit(train: RatingTable, test: RatingTable, setting: Setting) -> Array:
         network=setting.network,
         random_state=setting.seed,
     )
-    return _fitted(estimator, train, test)
+    return _fit_predict(estimator, train, test)
 
 
 def _item_means(train: RatingTable, test: RatingTable, setting: Setting) -> Array:
@@ -64,7 +64,7 @@ def _item_means(train: RatingTable, test: RatingTable, setting: Setting) -> Arra
 
 
 def _cmfrec(train: RatingTable, test: RatingTable, setting: Setting) -> Array:
-    """Cmfrec's factors with biases, with its own defaults but for the rank."""
+    """Predict with cmfrec's biased factorisation, using its defaults except for the rank."""
     cmfrec = load_extra("cmfrec", "the method cmfrec", "compare")
     sparse = load_extra("scipy.sparse", "the method cmfrec", "compare")
     ratings = train.ratings
@@ -85,7 +85,7 @@ METHODS_COMPARED: Mapping[str, ComparedMethod] = {
 }
 
 
-def _fitted(estimator: RatingsEstimator, train: RatingTable, test: RatingTable) -> Array:
+def _fit_predict(estimator: RatingsEstimator, train: RatingTable, test: RatingTable) -> Array:
     model = estimator.fit(train).model_
     users, items = test.ratings.users_of_values(), test.ratings.items
     return model.predict(test.users.at(users), test.items.at(items)).ratings

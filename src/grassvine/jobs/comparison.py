@@ -1,4 +1,4 @@
-"""Methods side by side: the same splits for all, means, deviations, and a paired test."""
+"""Comparison of methods on common splits, with a paired t-test."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from grassvine.jobs.compared_methods import METHODS_COMPARED, ComparedMethod, Se
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Row:
-    """One method: an error a split, and seconds a split."""
+    """Errors and times of one method, one per split."""
 
     method: str
     rmse: Array
@@ -26,16 +26,16 @@ class Row:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """Methods on the same splits; the first is the one that others are tested against.
+    """Results of methods on common splits; the first method is the reference of the t-tests.
 
     Attributes
     ----------
     rows : tuple of Row
     absent : dict
-        Methods that are not installed, and how to install them.
+        Methods that are not installed, with instructions to install them.
     n_test, n_unknown : int
-        Over all splits: held-out ratings that were compared, and those left out because their user
-        or their item does not occur in the training part.
+        Numbers of held-out ratings over all splits: those evaluated, and those skipped because
+        their user or item does not occur in the training part.
     """
 
     rows: tuple[Row, ...]
@@ -46,7 +46,7 @@ class Comparison:
     def p_value(self, row: Row, error: str) -> float | None:
         """Return the p-value of the paired t-test against the first method.
 
-        None for the first itself, for a single split, and where all differences are equal.
+        None for the first method itself, for a single split, and if all differences are equal.
         """
         from scipy.stats import ttest_rel
 
@@ -71,47 +71,47 @@ def compare(
 ) -> Comparison:
     """Compare methods on random splits of the ratings.
 
-    Split k holds out a share drawn from ``setting.seed + k``. What each method predicts is clipped
-    to the range of the training part, which helps or hurts none of them alone.
+    Split k holds out a random fraction with seed ``setting.seed + k``. The predictions of all
+    methods are clipped to the range of the training ratings.
 
     Parameters
     ----------
     methods : sequence of str
-        Names of ``CONTENDERS``.
+        Keys of ``METHODS_COMPARED``.
     watch : callable
-        Told of each method and split before it begins.
+        Called with each method and split before it starts.
     """
     whole_number("splits", n_splits, least=1)
-    chosen = _contenders(methods)
+    chosen = _chosen_methods(methods)
     errors: dict[str, list[tuple[float, float, float, float]]] = {name: [] for name in chosen}
     absent: dict[str, str] = {}
     n_test = n_unknown = 0
     for split in range(n_splits):
-        here = replace(setting, seed=setting.seed + split)
-        train, held = table.hold_out(holdout, here.seed)
+        split_setting = replace(setting, seed=setting.seed + split)
+        train, held = table.hold_out(holdout, split_setting.seed)
         if held is None:
-            raise DataError("a comparison needs ratings that are held out; give a share above 0.")
+            raise DataError("a comparison needs held-out ratings; choose a holdout above 0.")
         test = _known(train, held)
         n_test += test.ratings.n_values
         n_unknown += held.ratings.n_values - test.ratings.n_values
-        for name, contender in chosen.items():
+        for name, method in chosen.items():
             if name in absent:
                 continue
             watch(name, split)
             try:
-                errors[name].append(_measured(contender, train, test, here))
+                errors[name].append(_measured(method, train, test, split_setting))
             except MissingExtra as missing:
                 absent[name] = str(missing)
     rows = [Row(name, *np.array(errors[name]).T) for name in chosen if name not in absent]
     return Comparison(tuple(rows), absent, n_test, n_unknown)
 
 
-def _contenders(methods: Sequence[str]) -> dict[str, ComparedMethod]:
+def _chosen_methods(methods: Sequence[str]) -> dict[str, ComparedMethod]:
     for name in methods:
         if name not in METHODS_COMPARED:
             raise PlanError(unknown("method", name, METHODS_COMPARED))
     if len(set(methods)) < len(methods) or not methods:
-        raise PlanError(f"the methods are {', '.join(methods)!r}; name each once.")
+        raise PlanError(f"the methods are {', '.join(methods)!r}; name each method once.")
     return {name: METHODS_COMPARED[name] for name in methods}
 
 
@@ -123,18 +123,18 @@ def _known(train: RatingTable, test: RatingTable) -> RatingTable:
     known = ratings.take_values(users[ratings.users_of_values()] & items[ratings.items])
     if not known.n_values:
         raise DataError(
-            "no held-out rating is of a user and an item of the training part; give more ratings, "
+            "no held-out rating is of a user and an item in the training part; use more ratings, "
             "or hold out less."
         )
     return replace(test, ratings=known)
 
 
 def _measured(
-    contender: ComparedMethod, train: RatingTable, test: RatingTable, setting: Setting
+    method: ComparedMethod, train: RatingTable, test: RatingTable, setting: Setting
 ) -> tuple[float, float, float, float]:
     seen = train.ratings.values
     with stopwatch() as spent:
-        predicted = contender(train, test, setting)
-    wrong = np.clip(predicted, seen.min(), seen.max()) - test.ratings.values
-    rmse, mae = float(np.sqrt(np.mean(wrong**2))), float(np.mean(np.abs(wrong)))
+        predicted = method(train, test, setting)
+    residuals = np.clip(predicted, seen.min(), seen.max()) - test.ratings.values
+    rmse, mae = float(np.sqrt(np.mean(residuals**2))), float(np.mean(np.abs(residuals)))
     return rmse, mae, spent["seconds"], spent["cpu_seconds"]

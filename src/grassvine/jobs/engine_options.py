@@ -1,4 +1,4 @@
-"""Where agents run, in plain values: which engine, and what only Ray's is told."""
+"""Options of jobs that choose and configure the engine."""
 
 from dataclasses import dataclass, fields
 
@@ -8,22 +8,17 @@ from grassvine.foundations.errors import PlanError
 from grassvine.foundations.options import one_of
 
 RAY = "ray"
-RAY_ONLY = {
-    "address": "a cluster is joined",
-    "agents_per_actor": "actors are shared",
-    "checkpoints": "checkpoints are kept",
-    "resume": "a run is resumed",
-}
+RAY_ONLY = {"address", "agents_per_actor", "checkpoints", "resume"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineOptions:
-    """The name of an engine, and the options of :class:`RayEngine`, which no other engine takes.
+    """The name of an engine, and options that only :class:`RayEngine` supports.
 
     Parameters
     ----------
     checkpoints : str, optional
-        The ``checkpoint_dir``.
+        ``checkpoint_dir`` of the engine.
     """
 
     engine: str = "local"
@@ -33,20 +28,17 @@ class EngineOptions:
     resume: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what the engine has no use for; best before data are read."""
+        """Reject options that the engine does not support, before any data are read."""
         one_of("engine", self.engine, ENGINES)
         for field in fields(EngineOptions):
             given = field.name in RAY_ONLY and getattr(self, field.name) != field.default
             if given and self.engine != RAY:
                 option = field.name.replace("_", "-")
                 raise PlanError(
-                    f"{RAY_ONLY[field.name]} by the Ray engine only; add --engine ray, or leave "
-                    f"--{option} out."
+                    f"--{option} requires the Ray engine; add --engine ray, or omit --{option}."
                 )
         if self.resume and self.checkpoints is None:
-            raise PlanError(
-                "there is nothing to resume from; say with --checkpoints where the run kept them."
-            )
+            raise PlanError("--resume requires the checkpoints of a run; add --checkpoints FOLDER.")
 
     def make_engine(self) -> Engine:
         """Return the engine."""

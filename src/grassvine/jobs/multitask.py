@@ -1,4 +1,4 @@
-"""Learn many related regressions, and measure on samples that were held out."""
+"""Jobs that fit related regressions and evaluate them on held-out samples."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -16,16 +16,16 @@ from grassvine.jobs.engine_options import EngineOptions
 
 @dataclass(frozen=True, slots=True)
 class MultitaskJob(EngineOptions):
-    """The options of :class:`MultitaskRegressor`, where the samples are, what to hold out.
+    """Specification of a :class:`MultitaskRegressor` fit and its evaluation.
 
     Parameters
     ----------
     data : str
-        As :func:`grassvine.data.read_table` takes it.
+        Source of the samples for :func:`grassvine.data.read_table`.
     target, task : str
-        The columns; all others are features.
-    holdout : float
-        The share of each task's samples to hold out.
+        Names of the target and task columns; all others are features.
+    holdout : float, default=0.0
+        Fraction of each task's samples to hold out.
     """
 
     data: str
@@ -48,18 +48,17 @@ class MultitaskJob(EngineOptions):
         return tasks_from_frame(table, target=self.target, task=self.task)
 
     def hash(self, data: TaskTable) -> str:
-        """Return the digest of the samples."""
+        """Return a hash of the samples."""
         return data.digest()
 
     def learn(self, data: TaskTable) -> JobResult:
-        """Learn from what is not held out, and measure on what is."""
+        """Fit the training samples, and evaluate on the held-out ones."""
         import polars as pl
 
         train, test = hold_out_samples(data.tasks, self.holdout, seed=self.seed)
         if self.holdout and not test.n_values:
             raise DataError(
-                f"a share of {self.holdout:g} of each task's samples is none; hold out a greater "
-                "share, or 0."
+                f"holdout={self.holdout:g} holds out no samples; choose a larger fraction, or 0."
             )
         estimator = MultitaskRegressor(
             self.rank,
@@ -76,8 +75,8 @@ class MultitaskJob(EngineOptions):
             samples, targets, tasks = _rows(train, data)
             frame = pl.DataFrame(samples, schema=list(data.features))
             estimator.fit(frame, targets, tasks=tasks)
-        learned = _errors(estimator, train, data)
-        measured = _errors(estimator, test, data) if test.n_values else (None, None)
+        train_errors = _errors(estimator, train, data)
+        test_errors = _errors(estimator, test, data) if test.n_values else (None, None)
         report = {
             "n_tasks": data.tasks.n_tasks,
             "n_features": len(data.features),
@@ -88,17 +87,17 @@ class MultitaskJob(EngineOptions):
             "rank": estimator.rank_,
             "method": self.method,
             "seed": self.seed,
-            "train_rmse": learned[0],
-            "train_r2": learned[1],
-            "test_rmse": measured[0],
-            "test_r2": measured[1],
+            "train_rmse": train_errors[0],
+            "train_r2": train_errors[1],
+            "test_rmse": test_errors[0],
+            "test_r2": test_errors[1],
             **run_report(estimator, spent),
         }
         return JobResult(estimator, report, data.digest(), data.assumed)
 
 
 def _rows(tasks: Tasks, table: TaskTable) -> tuple[Array, Array, Any]:
-    """Return samples, targets and the id of the task of each."""
+    """Return samples, targets and the task id of each sample."""
     numbers = np.repeat(np.arange(tasks.n_tasks), [len(y) for y in tasks.targets])
     return np.concatenate(tasks.features), np.concatenate(tasks.targets), table.ids.at(numbers)
 
@@ -106,9 +105,9 @@ def _rows(tasks: Tasks, table: TaskTable) -> tuple[Array, Array, Any]:
 def _errors(
     estimator: MultitaskRegressor, tasks: Tasks, table: TaskTable
 ) -> tuple[float, float | None]:
-    """Return root mean square error and R², which constant targets do not have."""
+    """Return the RMSE and R², which is None for constant targets."""
     samples, targets, ids = _rows(tasks, table)
-    wrong = estimator.model_.predict(samples, ids, "raise").targets - targets
+    residuals = estimator.model_.predict(samples, ids, "raise").targets - targets
     spread = float(np.sum((targets - targets.mean()) ** 2))
-    rmse = float(np.sqrt(np.mean(wrong**2)))
-    return rmse, 1.0 - float(wrong @ wrong) / spread if spread > 0.0 else None
+    rmse = float(np.sqrt(np.mean(residuals**2)))
+    return rmse, 1.0 - float(residuals @ residuals) / spread if spread > 0.0 else None

@@ -1,4 +1,4 @@
-"""Find the principal components of samples."""
+"""Jobs that compute the principal components of samples."""
 
 from dataclasses import dataclass
 
@@ -11,12 +11,13 @@ from grassvine.jobs.engine_options import EngineOptions
 
 @dataclass(frozen=True, slots=True)
 class PCAJob(EngineOptions):
-    """The options of :class:`DecentralizedPCA`, and where the samples are.
+    """Specification of a :class:`DecentralizedPCA` fit.
 
     Parameters
     ----------
     data : str
-        As :func:`grassvine.data.read_table` takes it; columns that hold no numbers are left out.
+        Source of the samples for :func:`grassvine.data.read_table`; columns that are not numeric
+        are ignored.
     """
 
     data: str
@@ -34,11 +35,11 @@ class PCAJob(EngineOptions):
         return samples_from_frame(read_table(self.data, separator=self.separator))
 
     def hash(self, data: SampleTable) -> str:
-        """Return the digest of the samples."""
+        """Return a hash of the samples."""
         return data.hash()
 
     def learn(self, data: SampleTable) -> JobResult:
-        """Learn the components."""
+        """Fit the components."""
         import polars as pl
 
         estimator = DecentralizedPCA(

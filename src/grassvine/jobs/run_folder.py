@@ -1,13 +1,11 @@
-"""Runs as folders, and repeating them.
+"""Runs saved as folders, and their repetition.
 
 ::
 
-    run.json             what was asked, what came of it, versions, hashes of data and result
-    plan.toml            all that the agents had agreed on: network, method, seed
+    run.json             command, options (with random seeds), report, versions, hashes
+    plan.toml            the plan of the agents: network, method, seed
     history.safetensors  every step of every agent
-    bases.safetensors    the subspace of each agent
-
-Random seeds are among the options.
+    bases.safetensors    the basis of each agent
 """
 
 import hashlib
@@ -49,7 +47,7 @@ JOBS: Mapping[str, type] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SavedRun:
-    """A run as its folder tells it."""
+    """A run loaded from its folder."""
 
     command: str
     job: Any
@@ -64,7 +62,7 @@ class SavedRun:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rerun:
-    """A run repeated: what came of it, and whether it is the same to the last bit."""
+    """A repeated run: its result, and whether that is the same to the last bit."""
 
     result: JobResult
     same: bool
@@ -72,28 +70,28 @@ class Rerun:
 
 
 def refuse_folder(path: str | os.PathLike[str], *, overwrite: bool) -> bool:
-    """Tell whether a run is at the place; refused unless it may be replaced, as all else is."""
+    """Return whether the target exists; raise if it may not be replaced."""
     target = Path(path)
     if not os.path.lexists(target):
         return False
     if target.is_symlink() or not target.is_dir():
-        raise OutputError(f"{target} is there already and no folder; choose another place.")
+        raise OutputError(f"{target} already exists and is not a folder; choose another path.")
     inside = {entry.name for entry in target.iterdir()}
     if inside - FILES or (inside and RECORD not in inside):
-        strange = sorted(inside - FILES or inside)[0]
+        unexpected = sorted(inside - FILES or inside)[0]
         raise OutputError(
-            f"{target} is there already and holds {strange}, which is no part of a run; choose "
-            "another place."
+            f"{target} already exists and contains {unexpected}, which is not part of a run; "
+            "choose another path."
         )
     if inside and not overwrite:
-        raise OutputError(f"{target} is there already; choose another place, or --overwrite.")
+        raise OutputError(f"{target} already exists; choose another path, or add --overwrite.")
     return True
 
 
 def save_run(
     path: str | os.PathLike[str], job: Job, result: JobResult, *, overwrite: bool = False
 ) -> Path:
-    """Write a run as a folder, whole or not at all."""
+    """Save a run as a folder, atomically."""
     target = Path(os.path.abspath(path))
     replaces = refuse_folder(target, overwrite=overwrite)
     command = next(name for name, kind in JOBS.items() if isinstance(job, kind))
@@ -120,13 +118,13 @@ def save_run(
 
 
 def load_run(path: str | os.PathLike[str]) -> SavedRun:
-    """Read a run that :func:`save_run` wrote."""
+    """Load a run written by :func:`save_run`."""
     folder = Path(path)
     record = _record(folder)
     kind = JOBS[record["command"]]
     known = {field.name for field in fields(kind)}
-    if strange := sorted(set(record["options"]) - known):
-        raise DataError(f"{folder / RECORD}: {unknown('option', strange[0], known)}")
+    if unexpected := sorted(set(record["options"]) - known):
+        raise DataError(f"{folder / RECORD}: {unknown('option', unexpected[0], known)}")
     try:
         return SavedRun(
             command=record["command"],
@@ -141,27 +139,27 @@ def load_run(path: str | os.PathLike[str]) -> SavedRun:
         )
     except (KeyError, TypeError, AttributeError) as cause:
         raise DataError(
-            f"{folder / RECORD} was altered ({type(cause).__name__}: {cause}); give a folder as "
-            "--run wrote it."
+            f"{folder / RECORD} was modified ({type(cause).__name__}: {cause}); use a folder "
+            "written by --run."
         ) from None
 
 
 def rerun(run: SavedRun, data: str | None = None) -> Rerun:
-    """Repeat a run, on a copy of its data elsewhere where ``data`` names one.
+    """Repeat a run; ``data`` may name a copy of its data.
 
-    It is repeated from its start: checkpoints are neither read nor written.
+    The run starts from the beginning: checkpoints are neither read nor written.
     """
     job = replace(run.job, checkpoints=None, resume=False)
     if data is not None:
         job = replace(job, data=data)
     if job.data == "-" and data is None:
-        raise DataError("the run read standard input; say where the same data are (--data FILE).")
+        raise DataError("the run read standard input; add --data FILE with the same data.")
     given = job.read()
     digest = job.hash(given)
     if digest != run.data_hash:
         raise DataError(
-            f"{job.data} is not what the run learned from: its hash is {digest[:12]}…, that of "
-            f"the run's data {run.data_hash[:12]}…; give the same data (--data FILE)."
+            f"{job.data} differs from the data of the run: its hash is {digest[:12]}…, not "
+            f"{run.data_hash[:12]}…; add --data FILE with the same data."
         )
     result = job.learn(given)
     now = versions()
@@ -174,7 +172,7 @@ def rerun(run: SavedRun, data: str | None = None) -> Rerun:
 
 
 def result_hash(result: JobResult) -> str:
-    """Return the sha256 of every step and of every number of the model."""
+    """Return the SHA-256 of the history and of all numbers of the model."""
     digest = hashlib.sha256(result.estimator.history_.to_bytes())
     for part in form_of(result.model).split(result.model):
         if part is not None:
@@ -184,7 +182,7 @@ def result_hash(result: JobResult) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions on which the bits of a result may depend."""
+    """Return the versions of packages on which the bits of a result may depend."""
     return {name: version(name) for name in VERSIONS}
 
 
@@ -193,14 +191,16 @@ def _record(folder: Path) -> dict[str, Any]:
         record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         raise DataError(
-            f"{folder} holds no {RECORD}; give a folder that 'grassvine complete --run' wrote."
+            f"{folder} contains no {RECORD}; use a folder written by 'grassvine complete --run'."
         ) from None
     except (OSError, ValueError) as cause:
         raise DataError(f"{folder / RECORD} cannot be read ({cause}).") from None
     if not isinstance(record, dict) or record.get("format") != FORMAT or set(record) != KEYS:
-        raise DataError(f"{folder / RECORD} is no '{FORMAT}'; give a folder as --run wrote it.")
+        raise DataError(
+            f"{folder / RECORD} is not in the format '{FORMAT}'; use a folder written by --run."
+        )
     if record["command"] not in JOBS or not isinstance(record["options"], dict):
-        raise DataError(f"{folder / RECORD} was altered; give a folder as --run wrote it.")
+        raise DataError(f"{folder / RECORD} was modified; use a folder written by --run.")
     return record
 
 
@@ -208,7 +208,9 @@ def _plan(path: Path) -> Plan:
     try:
         return Plan.from_toml(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as cause:
-        raise DataError(f"{path} holds no plan ({cause}); it is cut off or altered.") from None
+        raise DataError(
+            f"{path} is not a valid plan ({cause}); use a folder written by --run."
+        ) from None
 
 
 def _bases(path: Path) -> tuple[Array, ...]:
@@ -219,4 +221,6 @@ def _bases(path: Path) -> tuple[Array, ...]:
         arrays = load(path.read_bytes())
         return tuple(np.ascontiguousarray(arrays[f"agent {agent}"]) for agent in range(len(arrays)))
     except (OSError, SafetensorError, KeyError) as cause:
-        raise DataError(f"{path} holds no bases ({cause}); it is cut off or altered.") from None
+        raise DataError(
+            f"{path} contains no valid bases ({cause}); use a folder written by --run."
+        ) from None

@@ -1,4 +1,4 @@
-"""Ask a model with tables from files: their ids take the types of the model's where they can."""
+"""Apply models to tables from files, converting ids to the types of the model where possible."""
 
 import os
 from collections.abc import Sequence
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 
 def load_ratings_model(path: str | os.PathLike[str]) -> RatingsModel:
-    """Read a model of ratings; another kind is refused."""
+    """Load a ratings model; raise ``ModelError`` for other kinds."""
     model = load(path)
     if not isinstance(model, RatingsModel):
         raise ModelError(
-            f"{os.fspath(path)} is a {type(model).__name__}, which knows no users and items; give "
-            "a model that 'grassvine complete' wrote."
+            f"{os.fspath(path)} is a {type(model).__name__}, which has no users or items; "
+            "use a model saved by 'grassvine complete'."
         )
     return model
 
@@ -39,11 +39,11 @@ def load_ratings_model(path: str | os.PathLike[str]) -> RatingsModel:
 def predict_ratings(
     model: RatingsModel, table: Table, user: str | None, item: str | None, on_unknown: OnUnknown
 ) -> "pl.DataFrame":
-    """Return a rating for each pair of a table: columns user, item, rating and known."""
+    """Predict the rating of each pair of a table; the columns are user, item, rating and known."""
     import polars as pl
 
     columns, _ = guess_columns(table.frame.columns, {"user": user, "item": item})
-    users = _of_users(model, table.frame[columns["user"]])
+    users = _user_ids(model, table.frame[columns["user"]])
     items = as_known(table.frame[columns["item"]], model.shared.items, "item")
     found = model.predict(users, items, on_unknown)
     return pl.DataFrame(
@@ -54,7 +54,7 @@ def predict_ratings(
 def predict_targets(
     model: TasksModel, table: Table, task: str, on_unknown: OnUnknown
 ) -> "pl.DataFrame":
-    """Return a target for each sample of a table: columns task, prediction and known."""
+    """Predict the target of each sample of a table; the columns are task, prediction and known."""
     import polars as pl
 
     named_column(table.frame.columns, task, "task")
@@ -66,7 +66,7 @@ def predict_targets(
 
 
 def coordinates(model: SubspaceModel, table: Table) -> "pl.DataFrame":
-    """Return the coordinates of each sample of a table: columns component0, component1, …"""
+    """Return the coordinates of each sample of a table in columns component0, component1, …"""
     import polars as pl
 
     found = model.transform(_samples(table, model.features))
@@ -74,26 +74,26 @@ def coordinates(model: SubspaceModel, table: Table) -> "pl.DataFrame":
 
 
 def users_named(model: RatingsModel, names: Sequence[str]) -> "pl.Series":
-    """Return users that were named on a command line, as a file with these lines would have."""
+    """Return users named on the command line, parsed like a column of a file."""
     import polars as pl
 
-    return _of_users(model, numbers_of(pl.Series(names, dtype=pl.String)))
+    return _user_ids(model, numbers_of(pl.Series(names, dtype=pl.String)))
 
 
 def users_listed(model: RatingsModel, table: Table, user: str | None = None) -> "pl.Series":
-    """Return the users of a table, each once, in the order of their first row."""
+    """Return the distinct users of a table in order of first appearance."""
     names = table.frame.columns
     if user is None and len(names) == 1:
         user = names[0]
     columns, _ = guess_columns(names, {"user": user})
-    return _of_users(model, table.frame[columns["user"]]).unique(maintain_order=True)
+    return _user_ids(model, table.frame[columns["user"]]).unique(maintain_order=True)
 
 
 def users_known(model: RatingsModel) -> "pl.Series":
-    """Return all users who have rated something."""
+    """Return all users with at least one rating."""
     if model.private is None:
         raise DataError(
-            "the model has no users, for its private part is not there; name users and choose "
+            "the model has no users because its private part is missing; name users and add "
             "--on-unknown fallback, or fold users in."
         )
     return model.private.users.at(np.flatnonzero(model.private.counts > 0))
@@ -108,14 +108,14 @@ def new_ratings(
     rating: str | None = None,
     duplicates: Duplicates = "error",
 ) -> RatingTable:
-    """Return ratings to be folded in."""
+    """Return the ratings of a table for fold-in."""
     frame = table.frame
     columns, _ = guess_columns(frame.columns, {"user": user, "item": item, "rating": rating})
-    users = _of_users(model, frame[columns["user"]])
+    users = _user_ids(model, frame[columns["user"]])
     items = as_known(frame[columns["item"]], model.shared.items, "item")
-    as_model_has = frame.with_columns(users.alias(columns["user"]), items.alias(columns["item"]))
+    converted = frame.with_columns(users.alias(columns["user"]), items.alias(columns["item"]))
     return ratings_from_frame(
-        Table(as_model_has, table.assumed),
+        Table(converted, table.assumed),
         user=user,
         item=item,
         rating=rating,
@@ -123,7 +123,7 @@ def new_ratings(
     )
 
 
-def _of_users(model: RatingsModel, given: "pl.Series") -> "pl.Series":
+def _user_ids(model: RatingsModel, given: "pl.Series") -> "pl.Series":
     if model.private is None:
         return as_column(given, "user")
     known: Ids = model.private.users
@@ -140,7 +140,7 @@ def _samples(table: Table, features: Sequence[str]) -> Array:
     if not np.isfinite(samples).all():
         row, column = (int(place) for place in np.argwhere(~np.isfinite(samples))[0])
         raise DataError(
-            f"the feature {features[column]!r} is missing, NaN or infinite at row {row}, counted "
-            "from 0; leave such rows out, or fill them in."
+            f"the feature {features[column]!r} is missing, NaN or infinite in row {row} "
+            "(counting from 0); drop or impute such rows."
         )
     return samples

@@ -1,4 +1,4 @@
-"""The best of many, in blocks: memory is bounded whatever the number of users."""
+"""Top-k selection in blocks, so that memory is bounded for any number of users."""
 
 import numpy as np
 
@@ -6,13 +6,13 @@ from grassvine.data.ids import UNKNOWN
 from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array, Indices
 
-BLOCK = 1 << 21  # scores at once: 16 MB, and as much for their order
+BLOCK = 1 << 21  # scores per block: 16 MB, and as much for their order
 
 
 def best(scores: Array, k: int) -> tuple[Indices, Array]:
-    """Return the places of the k largest scores of each row, largest first, and those scores.
+    """Return the columns of the k largest scores of each row, largest first, and the scores.
 
-    −∞ is no score: where a row has fewer than k others, its last places are ``UNKNOWN``.
+    Entries of −∞ are excluded: a row with fewer than k others is padded with ``UNKNOWN``.
     """
     n_columns = scores.shape[1]
     k = min(k, n_columns)
@@ -31,12 +31,12 @@ def best_items(
     k: int,
     excluded: tuple[Ratings, Indices] | None = None,
 ) -> tuple[Indices, Array]:
-    """Return for each user the k items of largest w·A_i + common_i, and what that is.
+    """Return the k items with the largest w·A_i + common_i for each user, and these values.
 
     Parameters
     ----------
-    excluded : ratings and the number in them of each user
-        What a user has rated is left out.
+    excluded : (Ratings, array of int), optional
+        Ratings to exclude, and the index of each user in them.
     """
     n_users, n_items = len(weights), len(factors)
     k, size = min(k, n_items), max(1, BLOCK // n_items)
@@ -53,7 +53,7 @@ def best_items(
 
 
 def entries(ratings: Ratings, users: Indices) -> tuple[Indices, Indices]:
-    """Return the place in ``users`` and the item of each of their ratings."""
+    """Return the position in ``users`` and the item of each of their ratings."""
     firsts, counts = ratings.starts[users], np.diff(ratings.starts)[users]
     rows = np.repeat(np.arange(len(users)), counts)
     within = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -1,4 +1,4 @@
-"""A fitted subspace: principal components and what each explains."""
+"""Fitted subspaces: principal components and the variance that each explains."""
 
 from dataclasses import dataclass
 
@@ -12,19 +12,19 @@ from grassvine.foundations.options import real_number
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SubspaceModel:
-    """Mean and principal components; all of it is shared, there is no private part.
+    """Mean and principal components of samples; there is no private part.
 
     Parameters
     ----------
     features : tuple of str
-        Their names, all different.
-    mean : array, one a feature
-    components : features×rank array
-        Orthonormal; the first explains most.
-    variances : array, one a component
-        What each component explains.
+        Unique names.
+    mean : array of shape (n_features,)
+    components : array of shape (n_features, rank)
+        Orthonormal columns, in descending order of explained variance.
+    variances : array of shape (rank,)
+        Variance explained by each component.
     total_variance : float
-        What all features together vary.
+        Sum of the variances of all features.
     """
 
     features: tuple[str, ...]
@@ -34,24 +34,24 @@ class SubspaceModel:
     total_variance: float
 
     def __post_init__(self) -> None:
-        """Check that everything fits together."""
+        """Check that all arrays are consistent."""
         features = tuple(self.features)
         if len(set(features)) != len(features):
-            twice = next(name for name in features if features.count(name) > 1)
-            raise BasisError(f"two features are called {twice!r}; give each a name of its own.")
+            repeated = next(name for name in features if features.count(name) > 1)
+            raise BasisError(f"two features are named {repeated!r}; pass unique names.")
         components = as_basis(self.components, n_items=len(features), name="components")
         mean = as_numbers(self.mean, name="mean", error=BasisError)
         variances = as_numbers(self.variances, name="variances", error=BasisError)
         if mean.shape != (len(features),) or not np.isfinite(mean).all():
             raise BasisError(
                 f"the mean has shape {mean.shape} or is not finite; "
-                f"give {len(features)} finite numbers, one a feature."
+                f"pass {len(features)} finite numbers, one per feature."
             )
         rank = components.shape[1]
         if variances.shape != (rank,) or not (np.isfinite(variances) & (variances >= 0.0)).all():
             raise BasisError(
-                f"variances have shape {variances.shape} or are not all finite and at least 0; "
-                f"give {rank}, one a component."
+                f"variances have shape {variances.shape} or are not all finite and non-negative; "
+                f"pass {rank} numbers, one per component."
             )
         total = real_number("total_variance", self.total_variance, least=0.0, error=BasisError)
         for name, value in (
@@ -76,7 +76,7 @@ class SubspaceModel:
         return (given - self.mean) @ self.components
 
     def inverse_transform(self, coordinates: ArrayLike) -> Array:
-        """Return the samples within the subspace that have these coordinates."""
+        """Return the samples in the subspace with the given coordinates."""
         given = as_matrix(
             coordinates, rank=self.rank, name="the coordinate matrix", error=DataError
         )

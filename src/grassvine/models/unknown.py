@@ -1,4 +1,4 @@
-"""What to do with ids that a model does not know; never silently the mean."""
+"""Handling of ids that a model does not know: an error, NaN or an explicit fallback."""
 
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 OnUnknown: TypeAlias = Literal["raise", "nan", "fallback"]
 
 
-def as_choice(on_unknown: object) -> None:
-    """Refuse what is no choice."""
+def check_on_unknown(on_unknown: object) -> None:
+    """Check the value of ``on_unknown``."""
     if on_unknown not in get_args(OnUnknown):
         raise PlanError(unknown("on_unknown", on_unknown, get_args(OnUnknown)))
 
 
-def refuse_unknown(what: str, asked: "pl.Series", known: NDArray[np.bool_], why: str) -> None:
-    """Name ids that are not known, if there are any."""
-    strange = asked.filter(~known).unique(maintain_order=True)
-    if len(strange):
-        few = ", ".join(repr(one) for one in strange[:3].to_list())
+def check_known(what: str, asked: "pl.Series", known: NDArray[np.bool_], why: str) -> None:
+    """Raise ``DataError`` if any id is unknown."""
+    missing = asked.filter(~known).unique(maintain_order=True)
+    if len(missing):
+        few = ", ".join(repr(one) for one in missing[:3].to_list())
         raise DataError(
-            f"{len(strange)} {what}s are not known to the model ({few}"
-            f"{', …' if len(strange) > 3 else ''}): {why}; leave them out, fold them in, or choose "
+            f"the model does not know {len(missing)} of the {what}s ({few}"
+            f"{', …' if len(missing) > 3 else ''}): {why}; drop them, fold them in, or set "
             "on_unknown='nan' or 'fallback'."
         )

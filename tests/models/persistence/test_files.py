@@ -101,9 +101,9 @@ def test_the_private_part_stays_with_its_own_shared_part(saved: Path, tmp_path: 
     other = save(ratings_model(seed=1), tmp_path / "other")
     for name in PRIVATE:
         shutil.copy(other / name, saved / name)
-    with pytest.raises(ModelError, match=r"private.json belongs to another model than model.json"):
+    with pytest.raises(ModelError, match=r"private.json and model.json belong to different models"):
         load(saved)
-    with pytest.raises(ModelError, match="belongs to another model"):
+    with pytest.raises(ModelError, match="belong to different models"):
         inspect(saved)
     # What people write about a model is no part of it.
     retitled = save(load(other), tmp_path / "retitled", Card(title="another"), private=False)
@@ -134,29 +134,29 @@ def test_inspect_tells_without_reading_arrays(saved: Path) -> None:
 
 
 def test_a_place_without_a_model_is_told(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"there is no folder .*nowhere; give one that a model"):
+    with pytest.raises(ModelError, match=r"there is no folder .*nowhere; pass the folder of a"):
         load(tmp_path / "nowhere")
-    with pytest.raises(ModelError, match=r"holds no model.json; give the whole folder of a saved"):
+    with pytest.raises(ModelError, match=r"contains no model.json; pass the complete folder of"):
         load(tmp_path)
-    with pytest.raises(ModelError, match=r"holds no model.json"):
+    with pytest.raises(ModelError, match=r"contains no model.json"):
         inspect(tmp_path)
 
 
 def test_nothing_is_replaced_unless_it_is_a_model_and_may_be(saved: Path, tmp_path: Path) -> None:
     new = ratings_model(seed=1)
-    with pytest.raises(OutputError, match="model is there already; choose another place, or over"):
+    with pytest.raises(OutputError, match="model already exists; choose another path, or set over"):
         save(new, saved)
     (saved / "notes.txt").write_text("mine")
-    with pytest.raises(OutputError, match=r"holds notes.txt, which is no part of a model"):
+    with pytest.raises(OutputError, match=r"contains notes.txt, which is not part of a model"):
         save(new, saved, overwrite=True)
     (saved / "notes.txt").unlink()
     assert_same(load(saved), ratings_model())
     assert_same(load(save(new, saved, overwrite=True)), new)
     (saved / "model.json").write_text("{}")
-    with pytest.raises(OutputError, match="is there already and is no saved model"):
+    with pytest.raises(OutputError, match="already exists and is not a saved model"):
         save(new, saved, overwrite=True)
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(OutputError, match="file is there already and no folder"):
+    with pytest.raises(OutputError, match="file already exists and is not a folder"):
         save(new, tmp_path / "file", overwrite=True)
     (tmp_path / "empty").mkdir()
     assert_same(load(save(new, tmp_path / "empty")), new)
@@ -183,7 +183,7 @@ def test_a_failed_save_loses_nothing(
         monkeypatch.setattr(os, "fsync", fail)
     else:
         monkeypatch.setattr(Path, "rename", rename)
-    with pytest.raises(OutputError, match=r"no space left.*what was there before is untouched"):
+    with pytest.raises(OutputError, match=r"no space left.*, and nothing was changed; choose"):
         save(ratings_model(seed=1), saved, overwrite=True)
     monkeypatch.undo()
     assert names(tmp_path) == {"model"}
@@ -194,12 +194,12 @@ def test_a_failed_save_loses_nothing(
 @pytest.mark.parametrize(
     ("card", "message"),
     [
-        ({"title": 7}, "the title is 7; give text"),
-        ({"parameters": {"x": [1]}}, r"the parameter 'x' is \[1\]; give text or a finite number"),
-        ({"parameters": {1: 2}}, "parameters are {1: 2}; give names and values"),
-        ({"metrics": {"rmse": float("nan")}}, "the metric 'rmse' is nan; give a finite number"),
-        ({"metrics": 3}, "metrics are 3; give names and values"),
-        ({"data_hash": "abc"}, "the data hash is 'abc'; give the 64 digits of a sha256"),
+        ({"title": 7}, "the title is 7; pass a string"),
+        ({"parameters": {"x": [1]}}, r"the parameter 'x' is \[1\]; pass a string or a finite"),
+        ({"parameters": {1: 2}}, "parameters are {1: 2}; pass a mapping from names"),
+        ({"metrics": {"rmse": float("nan")}}, "the metric 'rmse' is nan; pass a finite number"),
+        ({"metrics": 3}, "metrics are 3; pass a mapping from names"),
+        ({"data_hash": "abc"}, "the data hash is 'abc'; pass the 64 hexadecimal digits"),
     ],
 )
 def test_what_cannot_be_written_on_a_card_is_refused(card: dict[str, Any], message: str) -> None:
@@ -214,7 +214,7 @@ def test_numpy_s_numbers_are_written_as_numbers(tmp_path: Path) -> None:
 
 
 def test_a_card_has_its_limits(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="more than 1048576; give fewer parameters or metrics"):
+    with pytest.raises(ModelError, match="more than the limit of 1048576; shorten its title"):
         save(subspace_model(), tmp_path / "model", Card(title="x" * (1 << 20)))
     assert not names(tmp_path)
 

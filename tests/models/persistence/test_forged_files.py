@@ -81,7 +81,7 @@ FORGERIES: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda at: forge(
             at, "items.arrow", arrow(pa.ExtensionArray.from_storage(Foreign(), pa.array(FILMS)))
         ),
-        r"the ids of .*items.arrow are of type Extension.*; only text, numbers, dates",
+        r"the ids in .*items.arrow are of type Extension.*, but only text, numbers, dates",
     ),
     "nested type": (
         lambda at: forge(at, "items.arrow", arrow(pa.array([[k] for k in FILMS]))),
@@ -89,16 +89,19 @@ FORGERIES: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "another column": (
         lambda at: forge(at, "items.arrow", arrow(FILMS, "name")),
-        r"items.arrow has the columns name, not 'id' alone",
+        r"items.arrow has the columns name instead of 'id' only",
     ),
-    "no arrow": (lambda at: forge(at, "items.arrow", b"PAR1" * 99), "items.arrow is no Arrow file"),
+    "no arrow": (
+        lambda at: forge(at, "items.arrow", b"PAR1" * 99),
+        r"items.arrow is not an Arrow file .wrong magic bytes.",
+    ),
     "too few ids": (
         lambda at: forge(at, "items.arrow", arrow(FILMS[1:])),
-        "items.arrow holds 19 ids for 20 rows",
+        "items.arrow contains 19 ids for 20 rows",
     ),
     "an id twice": (
         lambda at: forge(at, "items.arrow", arrow([*FILMS[1:], FILMS[1]])),
-        "items.arrow holds an id twice",
+        "items.arrow contains duplicate ids",
     ),
     "an id missing": (
         lambda at: forge(at, "items.arrow", arrow([*FILMS[1:], None])),
@@ -110,27 +113,27 @@ FORGERIES: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "long header": (
         lambda at: forge(at, "shared.safetensors", HEADER + b" " * (1 << 21)),
-        "the header of .*shared.safetensors has 2097152 bytes, more than 1048576",
+        "the header of .*shared.safetensors has 2097152 bytes, more than the limit of 1048576",
     ),
     "header beyond the file": (
         lambda at: forge(at, "shared.safetensors", HEADER + b" " * 9),
-        "shared.safetensors is no safetensors file or truncated",
+        "shared.safetensors is not a safetensors file or is truncated",
     ),
     "header no JSON": (
         lambda at: forge(at, "shared.safetensors", (9).to_bytes(8, "little") + b"[" * 9),
-        "the header of .*shared.safetensors is no JSON",
+        "the header of .*shared.safetensors is not valid JSON",
     ),
     "many tensors": (
         lambda at: forge(at, "shared.safetensors", save_tensors(MANY)),
-        "shared.safetensors holds 70 arrays, more than 64",
+        "shared.safetensors contains 70 arrays, more than the limit of 64",
     ),
     "extra tensor": (
         lambda at: forge_tensors(at, "shared", code=np.zeros(3)),
-        "shared.safetensors holds 'code', which is no part of a model",
+        "shared.safetensors contains 'code', which is not part of a model",
     ),
     "tensor missing": (
         lambda at: forge_tensors(at, "shared", item_biases=None),
-        "shared.safetensors lacks 'item_biases'",
+        "shared.safetensors is missing 'item_biases'",
     ),
     "another type": (
         lambda at: forge_tensors(at, "shared", item_biases=np.zeros(20, np.float32)),
@@ -142,39 +145,39 @@ FORGERIES: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "inconsistent shapes": (
         lambda at: forge_tensors(at, "shared", item_biases=np.zeros(21)),
-        "'item_biases' in .*shared.safetensors has 21 items where there are 20",
+        "'item_biases' in .*shared.safetensors has length 21 along axis 'items', not 20",
     ),
     "ranks differ": (
         lambda at: forge_tensors(at, "private", weights=np.zeros((60, 4))),
-        "'weights' in .*private.safetensors has 4 rank where there are 3",
+        "'weights' in .*private.safetensors has length 4 along axis 'rank', not 3",
     ),
     "NaN": (
         lambda at: forge_tensors(at, "shared", item_biases=np.full(20, np.nan)),
-        "'item_biases' in .*shared.safetensors holds NaN or infinity",
+        "'item_biases' in .*shared.safetensors contains NaN or infinity",
     ),
     "negative counts": (
         lambda at: forge_tensors(at, "shared", counts=np.full(20, -1)),
-        "holds what is no model: counts are no list of whole numbers",
+        "does not contain a valid model: counts are no list of whole numbers",
     ),
     "counts that do not add up": (
         lambda at: forge_tensors(at, "private", seen_counts=np.ones(60, np.int64)),
-        "the counts of ratings do not add up",
+        "the rating counts do not add up",
     ),
     "ratings of no item": (
         lambda at: forge_tensors(at, "private", seen_items=_seen(at) + np.int32(19)),
-        "a rating is of an item that is not there",
+        "a rating refers to a missing item",
     ),
     "ratings in disorder": (
         lambda at: forge_tensors(at, "private", seen_items=_seen(at)[::-1].copy()),
-        "the ratings of a user are not in order",
+        "the ratings of a user are not sorted by item",
     ),
     "newer": (
         lambda at: reseal(at, lambda card: card.update(version=2)),
-        "model.json was written by a newer grassvine .format 2, this one reads up to 1.; install",
+        "model.json was written by a newer grassvine .format 2, this version reads up to 1.; upgr",
     ),
     "no version": (
         lambda at: reseal(at, lambda card: card.update(version="1")),
-        "model.json names no version of its format",
+        "model.json has no valid format version",
     ),
     "another format": (
         lambda at: reseal(at, lambda card: card.update(format="other model")),
@@ -190,7 +193,7 @@ FORGERIES: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "missing key": (
         lambda at: reseal(at, lambda card: card.pop("card")),
-        "model.json lacks card; save the model again",
+        "model.json is missing card; save the model again",
     ),
     "a path that leads out": (
         lambda at: reseal(at, lambda card: card["files"].update({"../x": {}})),
@@ -198,44 +201,47 @@ FORGERIES: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "numbers are none": (
         lambda at: reseal(at, lambda card: card.update(numbers=[])),
-        "the numbers of the model is no table of names and values",
+        "the entry 'numbers' is not a JSON object",
     ),
     "a centre that is none": (
         lambda at: reseal(at, lambda card: card["numbers"].update(centre="high")),
-        "holds what is no model: centre must be a number",
+        "does not contain a valid model: centre must be a number",
     ),
     "no formulation": (
         lambda at: reseal(at, lambda card: card["numbers"].update(formulation="magic")),
-        "there is no formulation 'magic'",
+        "unknown formulation 'magic'",
     ),
     "a metric that is none": (
         lambda at: reseal(at, lambda card: card["card"].update(metrics={"rmse": 10**400})),
-        "the metric 'rmse' is 1000.*; give a finite number",
+        "the metric 'rmse' is 1000.*; pass a finite number",
     ),
     "versions that are none": (
         lambda at: reseal(at, lambda card: card["written_by"].update(numpy=2)),
-        "written_by of .*model.json is no list of versions",
+        "written_by of .*model.json is not a list of versions",
     ),
-    "no JSON": (lambda at: _write(at, b"model"), "model.json is no JSON"),
-    "endless number": (lambda at: _write(at, b'{"format": NaN}'), "is no JSON .it holds NaN."),
-    "deep JSON": (lambda at: _write(at, b"[" * 100_000), "model.json is no JSON"),
+    "no JSON": (lambda at: _write(at, b"model"), "model.json is not valid JSON"),
+    "endless number": (
+        lambda at: _write(at, b'{"format": NaN}'),
+        "model.json is not valid JSON .it contains NaN.",
+    ),
+    "deep JSON": (lambda at: _write(at, b"[" * 100_000), "model.json is not valid JSON"),
     "large JSON": (lambda at: _write(at, b" " * 1_048_577), "model.json has 1048577 bytes, more"),
     "infinite JSON": (
         lambda at: _write(at, b'{"format": "grassvine model", "version": 1, "x": 1e999}'),
-        "model.json is not what was saved: its checksum differs",
+        "model.json was modified after it was saved: its checksum differs",
     ),
     "checksum": (
         lambda at: _flip(at / "items.arrow"),
-        "items.arrow is not what was saved: its che",
+        "items.arrow was modified after it was saved: its che",
     ),
     "truncated": (
         lambda at: (at / "users.arrow").write_bytes((at / "users.arrow").read_bytes()[:-1]),
-        "users.arrow has .* bytes, not the .* that were saved; it is truncated",
+        "users.arrow has .* bytes instead of .*, so it was truncated or modified",
     ),
-    "missing": (lambda at: (at / "items.arrow").unlink(), "holds no items.arrow; give the whole"),
-    "private missing": (lambda at: (at / "private.json").unlink(), "holds no private.json"),
-    "link": (lambda at: _link(at / "items.arrow"), "items.arrow is a link and may lead out"),
-    "pipe": (lambda at: _pipe(at / "users.arrow"), "users.arrow is no ordinary file"),
+    "missing": (lambda at: (at / "items.arrow").unlink(), "contains no items.arrow; pass the"),
+    "private missing": (lambda at: (at / "private.json").unlink(), "contains no private.json"),
+    "link": (lambda at: _link(at / "items.arrow"), "items.arrow is a link and may point outside"),
+    "pipe": (lambda at: _pipe(at / "users.arrow"), "users.arrow is not a regular file"),
 }
 
 
@@ -274,9 +280,9 @@ def test_each_way_to_be_wrong_has_its_sentence(saved: Path, forgery: str) -> Non
 def test_forged_numbers_of_other_kinds_are_refused(tmp_path: Path) -> None:
     folder = save(tasks_model(), tmp_path / "tasks")
     reseal(folder, lambda card: card["numbers"].update(intercepts=1))
-    with pytest.raises(ModelError, match="intercepts are neither true nor false"):
+    with pytest.raises(ModelError, match="intercepts must be true or false"):
         load(folder, private=False)
     folder = save(subspace_model(), tmp_path / "subspace")
     forge(folder, "items.arrow", arrow(list(range(20))))
-    with pytest.raises(ModelError, match="the names of features are of type Int64, not text"):
+    with pytest.raises(ModelError, match="the feature names are of type Int64, not text"):
         load(folder)

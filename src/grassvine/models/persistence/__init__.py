@@ -1,1 +1,1 @@
-"""Models as folders of checked files."""
+"""Models saved as folders of validated files."""

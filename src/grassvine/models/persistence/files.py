@@ -1,17 +1,17 @@
-"""Models as folders. What may travel and what stays are different files.
+"""Models saved as folders, with separate files for the shared and the private part.
 
 ::
 
-    model.json           what it is: kind, numbers, parameters, metrics, versions, checksums
-    shared.safetensors   the arrays that all share
-    items.arrow          the ids of items, or the names of features
-    private.json         to which shared part the private one belongs, checksums
-    private.safetensors  the arrays of single users or tasks
-    users.arrow          the ids of users or tasks
+    model.json           kind, numbers, parameters, metrics, versions, checksums
+    shared.safetensors   arrays of the shared part
+    items.arrow          ids of items, or names of features
+    private.json         identity of the matching shared part, checksums
+    private.safetensors  arrays of the private part
+    users.arrow          ids of users or tasks
 
-The first three are a model without users. Nothing in a folder is believed: sizes and headers are
-checked before anything is made of them, checksums before anything is parsed by a library, and
-what comes out must be a model.
+The first three alone are a model without users. Files are not trusted: sizes and headers are
+checked before memory is allocated, checksums before a library parses anything, and the result
+must be a valid model.
 """
 
 import hashlib
@@ -27,10 +27,10 @@ from grassvine.models.persistence.card import Card
 from grassvine.models.persistence.folder import read, size_of, write_folder
 from grassvine.models.persistence.forms import FORMS, Form, Model, Part, Shape, form_of
 from grassvine.models.persistence.id_files import read_ids, write_ids
-from grassvine.models.persistence.sealed import MOST_BYTES, check_keys, digest, seal, unseal
+from grassvine.models.persistence.sealed import MAX_BYTES, check_keys, digest, seal, unseal
 from grassvine.models.persistence.tensors import (
-    LENGTH,
-    MOST_HEADER_BYTES,
+    LENGTH_BYTES,
+    MAX_HEADER_BYTES,
     Sizes,
     check_header,
     read_tensors,
@@ -47,14 +47,14 @@ PathLike: TypeAlias = str | os.PathLike[str]
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The files of a part."""
+    """The file names of a part."""
 
     card: str
     tensors: str
     ids: str
 
     def all(self) -> set[str]:
-        """Return the three names."""
+        """Return the three file names."""
         return {self.card, self.tensors, self.ids}
 
 
@@ -64,20 +64,20 @@ PRIVATE = Names("private.json", "private.safetensors", "users.arrow")
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a saved model is, as far as its headers tell.
+    """Summary of a saved model, from its headers.
 
     Attributes
     ----------
     sizes : dict
-        How many items (or features), ranks, users or tasks, and ratings there are.
+        Numbers of items (or features), users or tasks, and ratings, and the rank.
     numbers : dict
-        The numbers that are part of the model.
+        Scalars of the model.
     written_by : dict
-        Versions.
+        Versions of the packages that wrote it.
     nbytes : dict
-        The size of each file.
+        Size of each file.
     private : bool
-        Whether the private part is there.
+        Whether there is a private part.
     """
 
     kind: str
@@ -98,14 +98,14 @@ def save(
     private: bool = True,
     overwrite: bool = False,
 ) -> Path:
-    """Write a model as a folder, whole or not at all.
+    """Save a model as a folder, atomically.
 
     Parameters
     ----------
-    private : bool
-        Whether to write the private part, if the model has one.
-    overwrite : bool
-        Whether a saved model at this place, and only that, may be replaced.
+    private : bool, default=True
+        Whether to save the private part, if the model has one.
+    overwrite : bool, default=False
+        Whether to replace an existing saved model; nothing else is ever replaced.
     """
     target, form = Path(os.path.abspath(path)), form_of(model)
     replace = may_replace(target, overwrite)
@@ -115,43 +115,44 @@ def save(
     plain = asdict(card or Card())
     written_by = {name: version_of(name) for name in WRITERS}
     document = {"format": FORMAT, "version": VERSION, **body, "card": plain}
-    files[SHARED.card] = _bounded(seal({**document, "written_by": written_by}))
+    files[SHARED.card] = _check_size(seal({**document, "written_by": written_by}))
     if private and own is not None:
-        theirs = _encoded(PRIVATE, own)
-        belongs = {"kind": form.kind, "shared": digest(body), "files": _checksums(theirs)}
-        files |= theirs
-        files[PRIVATE.card] = seal({"format": PRIVATE_FORMAT, "version": VERSION, **belongs})
+        private_files = _encoded(PRIVATE, own)
+        files |= private_files
+        checksums = _checksums(private_files)
+        private_body = {"kind": form.kind, "shared": digest(body), "files": checksums}
+        files[PRIVATE.card] = seal({"format": PRIVATE_FORMAT, "version": VERSION, **private_body})
     write_folder(target, files, PRIVATE.all(), replace=replace)
     return target
 
 
 def load(path: PathLike, *, private: bool = True) -> Model:
-    """Read a model from a folder, with its private part if that is there and wanted."""
+    """Load a model from a folder, with its private part if present and requested."""
     folder = Path(path)
-    document, form = _described(folder)
+    document, form = _model_document(folder)
     shared, sizes = _decoded(folder, SHARED, form.shared, document, {})
     own = None
     if private and form.private is not None and _has_private(folder):
-        theirs = _private_document(folder, document)
-        own, _ = _decoded(folder, PRIVATE, form.private, theirs, sizes)
+        private_document = _private_document(folder, document)
+        own, _ = _decoded(folder, PRIVATE, form.private, private_document, sizes)
     try:
-        return form.together(shared, own)
+        return form.combine(shared, own)
     except ModelError as cause:
         raise ModelError(f"{folder}: {cause}") from None
     except InputError as cause:
-        raise ModelError(f"{folder} holds what is no model: {cause}") from None
+        raise ModelError(f"{folder} does not contain a valid model: {cause}") from None
 
 
 def inspect(path: PathLike) -> Description:
-    """Tell what a saved model is, by its headers; no array is read, no checksum of one checked."""
+    """Summarise a saved model from its headers; arrays are neither read nor verified."""
     folder = Path(path)
-    document, form = _described(folder)
+    document, form = _model_document(folder)
     sizes = _header(folder, SHARED, form.shared, document, {})
     nbytes = {name: size_of(folder, name) for name in SHARED.all()}
     private = form.private is not None and _has_private(folder)
     if private and form.private is not None:
-        theirs = _private_document(folder, document)
-        sizes = _header(folder, PRIVATE, form.private, theirs, sizes)
+        private_document = _private_document(folder, document)
+        sizes = _header(folder, PRIVATE, form.private, private_document, sizes)
         nbytes |= {name: size_of(folder, name) for name in PRIVATE.all()}
     return Description(
         kind=form.kind,
@@ -165,10 +166,10 @@ def inspect(path: PathLike) -> Description:
     )
 
 
-def _described(folder: Path) -> tuple[dict[str, Any], Form]:
-    """Return what model.json tells, checked, and the form of the model."""
+def _model_document(folder: Path) -> tuple[dict[str, Any], Form]:
+    """Return the validated content of model.json, and the form of the model."""
     if not folder.is_dir():
-        raise ModelError(f"there is no folder {folder}; give one that a model was saved to.")
+        raise ModelError(f"there is no folder {folder}; pass the folder of a saved model.")
     where = str(folder / SHARED.card)
     document = unseal(where, _json(folder, SHARED.card), form=FORMAT, version=VERSION)
     wanted = {"format", "version", "kind", "numbers", "files", "card", "written_by"}
@@ -180,21 +181,21 @@ def _described(folder: Path) -> tuple[dict[str, Any], Form]:
     Card(**document["card"])
     writers = check_keys(f"written_by of {where}", document["written_by"], set(WRITERS))
     if not all(isinstance(value, str) for value in writers.values()):
-        raise ModelError(f"written_by of {where} is no list of versions; save the model again.")
+        raise ModelError(f"written_by of {where} is not a list of versions; save the model again.")
     _check_files(where, document["files"], SHARED)
     return document, FORMS[kind]
 
 
 def _private_document(folder: Path, shared: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what private.json tells, refused where it belongs to another model."""
+    """Return the validated content of private.json; raise if it belongs to another model."""
     where = str(folder / PRIVATE.card)
     document = unseal(where, _json(folder, PRIVATE.card), form=PRIVATE_FORMAT, version=VERSION)
     check_keys(where, document, {"format", "version", "kind", "shared", "files"})
     body = {key: shared[key] for key in ("kind", "numbers", "files")}
     if document["shared"] != digest(body) or document["kind"] != shared["kind"]:
         raise ModelError(
-            f"{where} belongs to another model than {SHARED.card} beside it; put the private part "
-            "beside the shared part that it was saved with."
+            f"{where} and {SHARED.card} belong to different models; use the private part together "
+            "with the shared part it was saved with."
         )
     _check_files(where, document["files"], PRIVATE)
     return document
@@ -207,14 +208,14 @@ def _encoded(names: Names, part: Part) -> dict[str, bytes]:
 def _decoded(
     folder: Path, names: Names, shape: Shape, document: Mapping[str, Any], sizes: Sizes
 ) -> tuple[Part, Sizes]:
-    """Read a part: sizes, then header, then checksums, then arrays and ids."""
+    """Read a part: check sizes, header and checksums, then parse arrays and ids."""
     sizes = _header(folder, names, shape, document, sizes)
     data = {name: read(folder, name) for name in (names.tensors, names.ids)}
     for name, content in data.items():
         if hashlib.sha256(content).hexdigest() != document["files"][name]["sha256"]:
             raise ModelError(
-                f"{folder / name} is not what was saved: its checksum differs, so it was altered. "
-                "Save the model again."
+                f"{folder / name} was modified after it was saved: its checksum differs; "
+                "save the model again."
             )
     arrays = read_tensors(str(folder / names.tensors), data[names.tensors], shape.layout)
     where, count = str(folder / names.ids), sizes[shape.axis]
@@ -225,32 +226,33 @@ def _decoded(
 def _header(
     folder: Path, names: Names, shape: Shape, document: Mapping[str, Any], sizes: Sizes
 ) -> Sizes:
-    """Check the sizes of the files of a part and the header of its arrays."""
+    """Check the file sizes and the tensor header of a part; return the sizes of all axes."""
     for name in (names.tensors, names.ids):
         size, wanted = size_of(folder, name), document["files"][name]["bytes"]
         if size != wanted:
             raise ModelError(
-                f"{folder / name} has {size} bytes, not the {wanted} that were saved; it is "
-                "truncated or altered. Save the model again."
+                f"{folder / name} has {size} bytes instead of {wanted}, so it was truncated or "
+                "modified; save the model again."
             )
-    head = read(folder, names.tensors, most=LENGTH + MOST_HEADER_BYTES)
+    head = read(folder, names.tensors, max_bytes=LENGTH_BYTES + MAX_HEADER_BYTES)
     n_bytes = document["files"][names.tensors]["bytes"]
     return check_header(str(folder / names.tensors), head, n_bytes, shape.layout, sizes)
 
 
 def _json(folder: Path, name: str) -> bytes:
-    if (size := size_of(folder, name)) > MOST_BYTES:
+    if (size := size_of(folder, name)) > MAX_BYTES:
         raise ModelError(
-            f"{folder / name} has {size} bytes, more than {MOST_BYTES}; no saved model has that."
+            f"{folder / name} has {size} bytes, more than the limit of {MAX_BYTES}; save the "
+            "model again."
         )
-    return read(folder, name, most=MOST_BYTES)
+    return read(folder, name, max_bytes=MAX_BYTES)
 
 
-def _bounded(data: bytes) -> bytes:
-    if len(data) > MOST_BYTES:
+def _check_size(data: bytes) -> bytes:
+    if len(data) > MAX_BYTES:
         raise ModelError(
-            f"what is told of the model takes {len(data)} bytes, more than {MOST_BYTES}; "
-            "give fewer parameters or metrics."
+            f"the model card takes {len(data)} bytes, more than the limit of {MAX_BYTES}; "
+            "shorten its title, parameters or metrics."
         )
     return data
 
@@ -263,36 +265,36 @@ def _checksums(files: Mapping[str, bytes]) -> dict[str, dict[str, Any]]:
 
 
 def _check_files(where: str, files: object, names: Names) -> None:
-    """Refuse names of files that are not ours: none may lead out of the folder."""
+    """Reject unexpected file names, so that no path can lead out of the folder."""
     for name, entry in check_keys(f"files of {where}", files, {names.tensors, names.ids}).items():
         check_keys(f"{name} in files of {where}", entry, {"sha256", "bytes"})
 
 
 def _has_private(folder: Path) -> bool:
-    """Tell whether any file of a private part is there; then all must be."""
+    """Return whether any file of the private part exists; if one does, all must."""
     return any(os.path.lexists(folder / name) for name in PRIVATE.all())
 
 
 def may_replace(target: Path, overwrite: bool) -> bool:
-    """Tell whether something is at the place, refused unless it may be replaced."""
+    """Return whether the target exists; raise if it may not be replaced."""
     if not os.path.lexists(target):
         return False
     if target.is_symlink() or not target.is_dir():
-        raise OutputError(f"{target} is there already and no folder; choose another place.")
+        raise OutputError(f"{target} already exists and is not a folder; choose another path.")
     inside = {entry.name for entry in target.iterdir()}
     if not inside:
         return True
-    if strange := sorted(inside - SHARED.all() - PRIVATE.all()):
+    if unexpected := sorted(inside - SHARED.all() - PRIVATE.all()):
         raise OutputError(
-            f"{target} is there already and holds {strange[0]}, which is no part of a model; "
-            "choose another place."
+            f"{target} already exists and contains {unexpected[0]}, which is not part of a model; "
+            "choose another path."
         )
     if not overwrite:
-        raise OutputError(f"{target} is there already; choose another place, or overwrite=True.")
+        raise OutputError(f"{target} already exists; choose another path, or set overwrite=True.")
     try:
-        _described(target)
+        _model_document(target)
     except ModelError as cause:
         raise OutputError(
-            f"{target} is there already and is no saved model ({cause}); choose another place."
+            f"{target} already exists and is not a saved model ({cause}); choose another path."
         ) from None
     return True

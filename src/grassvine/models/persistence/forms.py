@@ -1,4 +1,4 @@
-"""What each kind of model consists of on disk: numbers, arrays and ids, shared and private."""
+"""Storage of each kind of model: numbers, arrays and ids of its shared and private part."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -30,7 +30,7 @@ Model: TypeAlias = RatingsModel | TasksModel | SubspaceModel
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """A part of a model taken apart."""
+    """The stored content of one part of a model."""
 
     numbers: Mapping[str, Any]
     arrays: Mapping[str, Any]
@@ -39,7 +39,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a part consists of: its arrays, which axis its ids name, whether those are sorted."""
+    """The layout of a part: its arrays, the axis labelled by its ids, whether ids are sorted."""
 
     layout: Layout
     axis: str
@@ -47,7 +47,7 @@ class Shape:
 
 
 class Form(Protocol):
-    """How a kind of model is taken apart and put together."""
+    """Conversion of one kind of model to its parts and back."""
 
     kind: str
     shared: Shape
@@ -57,13 +57,13 @@ class Form(Protocol):
         """Return the shared and the private part."""
         ...
 
-    def together(self, shared: Part, private: Part | None) -> Model:
-        """Return the model; parts that do not make one are refused."""
+    def combine(self, shared: Part, private: Part | None) -> Model:
+        """Return the model; raise if the parts are not valid."""
         ...
 
 
 class RatingsForm:
-    """Ratings; the items of the ratings seen are kept user by user."""
+    """Storage of ratings models; rated items are stored user by user."""
 
     kind = "ratings"
     shared = Shape(
@@ -92,7 +92,7 @@ class RatingsForm:
     }
 
     def split(self, model: RatingsModel) -> tuple[Part, Part | None]:
-        """Take a model of ratings apart."""
+        """Split a ratings model into its parts."""
         shared, private = model.shared, model.private
         kind = type(shared.solver)
         numbers = {
@@ -115,16 +115,16 @@ class RatingsForm:
         }
         return part, Part({}, seen, private.users.series)
 
-    def together(self, shared: Part, private: Part | None) -> RatingsModel:
-        """Put a model of ratings together."""
+    def combine(self, shared: Part, private: Part | None) -> RatingsModel:
+        """Combine the parts of a ratings model."""
         wanted = {"centre", "lowest", "highest", "formulation", "solver"}
-        numbers = check_keys("the numbers of the model", shared.numbers, wanted)
+        numbers = check_keys("the entry 'numbers'", shared.numbers, wanted)
         formulation = numbers["formulation"]
         if not isinstance(formulation, str) or formulation not in self.solvers:
-            raise ModelError(f"there is no formulation {formulation!r}; save the model again.")
+            raise ModelError(f"unknown formulation {formulation!r}; save the model again.")
         kind = self.solvers[formulation]
         names = set(kind.__dataclass_fields__)
-        given = check_keys("the solver of the model", numbers["solver"], names)
+        given = check_keys("the entry 'solver'", numbers["solver"], names)
         part = ItemPart(
             items=Ids(shared.ids),
             solver=kind(**given),
@@ -137,21 +137,21 @@ class RatingsForm:
         arrays = private.arrays
         counts, items = arrays["seen_counts"], arrays["seen_items"]
         n_items = len(shared.items)
-        # Each count alone first: a sum of hostile ones could wrap round.
+        # Bound each count first: the sum of malicious counts could overflow.
         if (counts < 0).any() or (counts > n_items).any() or counts.sum() != len(items):
-            raise ModelError("the counts of ratings do not add up; save the model again.")
+            raise ModelError("the rating counts do not add up; save the model again.")
         users = np.repeat(np.arange(len(counts)), counts)
         if len(items) and not (items.min() >= 0 and items.max() < n_items):
-            raise ModelError("a rating is of an item that is not there; save the model again.")
+            raise ModelError("a rating refers to a missing item; save the model again.")
         if (np.diff(users * n_items + items) <= 0).any():
-            raise ModelError("the ratings of a user are not in order; save the model again.")
+            raise ModelError("the ratings of a user are not sorted by item; save the model again.")
         starts = np.concatenate([[0], np.cumsum(counts)])
         seen = Ratings(n_items, starts, items, arrays["seen_values"])
         return UserPart(Ids(private.ids), arrays["weights"], arrays["biases"], seen)
 
 
 class TasksForm:
-    """Related regressions."""
+    """Storage of tasks models."""
 
     kind = "tasks"
     shared = Shape(
@@ -175,7 +175,7 @@ class TasksForm:
     )
 
     def split(self, model: TasksModel) -> tuple[Part, Part | None]:
-        """Take a model of tasks apart."""
+        """Split a tasks model into its parts."""
         shared, private = model.shared, model.private
         numbers = {"alpha": shared.alpha, "intercepts": shared.intercepts}
         arrays = {name: getattr(shared, name) for name in self.shared.layout}
@@ -185,12 +185,12 @@ class TasksForm:
         learned = {name: getattr(private, name) for name in self.private.layout}
         return part, Part({}, learned, private.tasks.series)
 
-    def together(self, shared: Part, private: Part | None) -> TasksModel:
-        """Put a model of tasks together."""
+    def combine(self, shared: Part, private: Part | None) -> TasksModel:
+        """Combine the parts of a tasks model."""
         wanted = {"alpha", "intercepts"}
-        numbers = check_keys("the numbers of the model", shared.numbers, wanted)
+        numbers = check_keys("the entry 'numbers'", shared.numbers, wanted)
         if not isinstance(numbers["intercepts"], bool):
-            raise ModelError("intercepts are neither true nor false; save the model again.")
+            raise ModelError("intercepts must be true or false; save the model again.")
         part = FeaturePart(features=_text(shared.ids), **numbers, **shared.arrays)
         if private is None:
             return TasksModel(part)
@@ -198,7 +198,7 @@ class TasksForm:
 
 
 class SubspaceForm:
-    """Principal components; nothing of them is private."""
+    """Storage of subspace models, which have no private part."""
 
     kind = "subspace"
     shared = Shape(
@@ -213,14 +213,14 @@ class SubspaceForm:
     private: Shape | None = None
 
     def split(self, model: SubspaceModel) -> tuple[Part, Part | None]:
-        """Take a subspace apart."""
+        """Return the shared part of a subspace model."""
         arrays = {name: getattr(model, name) for name in self.shared.layout}
         numbers = {"total_variance": model.total_variance}
         return Part(numbers, arrays, _names(model.features)), None
 
-    def together(self, shared: Part, private: Part | None) -> SubspaceModel:
-        """Put a subspace together."""
-        numbers = check_keys("the numbers of the model", shared.numbers, {"total_variance"})
+    def combine(self, shared: Part, private: Part | None) -> SubspaceModel:
+        """Return the subspace model of a shared part."""
+        numbers = check_keys("the entry 'numbers'", shared.numbers, {"total_variance"})
         return SubspaceModel(features=_text(shared.ids), **numbers, **shared.arrays)
 
 
@@ -232,7 +232,7 @@ FORMS: Mapping[str, Form] = {
 
 
 def form_of(model: Model) -> Form:
-    """Return how a model is taken apart."""
+    """Return the storage form of a model."""
     kinds = {RatingsModel: "ratings", TasksModel: "tasks", SubspaceModel: "subspace"}
     return FORMS[kinds[type(model)]]
 
@@ -247,5 +247,7 @@ def _text(ids: "pl.Series") -> tuple[str, ...]:
     import polars as pl
 
     if ids.dtype != pl.String:
-        raise ModelError(f"the names of features are of type {ids.dtype}, not text; save it again.")
+        raise ModelError(
+            f"the feature names are of type {ids.dtype}, not text; save the model again."
+        )
     return tuple(ids.to_list())

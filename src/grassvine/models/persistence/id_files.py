@@ -1,7 +1,6 @@
-"""Ids as Arrow files of one column of a plain type; no other type is let in.
+"""Ids as Arrow files with one column of a plain type.
 
-Types that bring code or structure with them (extensions, nested types) are refused by the schema,
-before a value is read.
+Extension and nested types are rejected by the schema, before any value is read.
 """
 
 import io
@@ -18,16 +17,16 @@ MAGIC = b"ARROW1"
 
 
 def write_ids(ids: "pl.Series") -> bytes:
-    """Write ids as one uncompressed column."""
+    """Encode ids as one uncompressed column."""
     buffer = io.BytesIO()
     ids.alias(COLUMN).to_frame().write_ipc(buffer, compression="uncompressed")
     data = buffer.getvalue()
-    check_schema("the file of ids", data)
+    check_schema("the id file", data)
     return data
 
 
 def read_ids(name: str, data: bytes, count: int, *, ascending: bool) -> "pl.Series":
-    """Read ids: as many as there should be, all different, in order where they have one."""
+    """Decode ids and check their number, uniqueness and, if ``ascending``, order."""
     import polars as pl
 
     check_schema(name, data)
@@ -37,38 +36,38 @@ def read_ids(name: str, data: bytes, count: int, *, ascending: bool) -> "pl.Seri
         raise ModelError(f"{name} cannot be read ({cause}); save the model again.") from None
     if len(column) != count:
         raise ModelError(
-            f"{name} holds {len(column)} ids for {count} rows; the parts do not belong together."
+            f"{name} contains {len(column)} ids for {count} rows; use files of the same model."
         )
     try:
         as_column(column, "saved")
     except DataError as cause:
         raise ModelError(f"in {name}: {cause}") from None
     if column.n_unique() != count:
-        raise ModelError(f"{name} holds an id twice; save the model again.")
+        raise ModelError(f"{name} contains duplicate ids; save the model again.")
     if ascending and not column.is_sorted():
-        raise ModelError(f"the ids of {name} are not in ascending order; save the model again.")
+        raise ModelError(f"the ids in {name} are not in ascending order; save the model again.")
     return column
 
 
 def check_schema(name: str, data: bytes) -> None:
-    """Refuse what is not one column of a plain type."""
+    """Check that the data have one column of a plain type."""
     import polars as pl
 
     try:
         if not data.startswith(MAGIC):
-            raise ValueError("it does not begin as one")
+            raise ValueError("wrong magic bytes")
         schema = pl.read_ipc_schema(io.BytesIO(data))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as cause:
-        raise ModelError(f"{name} is no Arrow file ({cause}); save the model again.") from None
+        raise ModelError(f"{name} is not an Arrow file ({cause}); save the model again.") from None
     if list(schema) != [COLUMN]:
         raise ModelError(
-            f"{name} has the columns {', '.join(schema) or 'none'}, not {COLUMN!r} alone; "
+            f"{name} has the columns {', '.join(schema) or 'none'} instead of {COLUMN!r} only; "
             "save the model again."
         )
     kind = schema[COLUMN]
     plain = (pl.Int64, pl.Float32, pl.Float64, pl.String, pl.Boolean, pl.Binary)
     if not (kind in plain or kind.is_temporal() or kind.is_decimal()):
         raise ModelError(
-            f"the ids of {name} are of type {kind}; only text, numbers, dates and truth values "
-            "are read. Turn them into text."
+            f"the ids in {name} are of type {kind}, but only text, numbers, dates and booleans "
+            "are supported; convert them to text."
         )

@@ -1,7 +1,7 @@
-"""JSON whose last entry is the sha256 of all before it: one altered byte, and it is refused.
+"""JSON documents that end with the SHA-256 of all other entries.
 
-There is one way to write a document, and a file must be written that way: what is read is written
-anew and compared. So no byte is without meaning, and none can change unseen.
+Each document has one canonical encoding. A document that is read is encoded again and compared, so
+a change of any byte is detected.
 """
 
 import hashlib
@@ -11,71 +11,68 @@ from typing import Any
 
 from grassvine.foundations.errors import ModelError, unknown
 
-MOST_BYTES = 1 << 20
-SEAL = "sha256"
+MAX_BYTES = 1 << 20
+CHECKSUM = "sha256"
 
 
 def digest(document: object) -> str:
-    """Return the sha256 of a document."""
+    """Return the SHA-256 of a document."""
     text = json.dumps(document, sort_keys=True, ensure_ascii=True, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def seal(document: Mapping[str, Any]) -> bytes:
-    """Write a document and its seal."""
-    whole = {**document, SEAL: digest(document)}
+    """Encode a document with its checksum."""
+    whole = {**document, CHECKSUM: digest(document)}
     return (json.dumps(whole, indent=1, ensure_ascii=True, allow_nan=False) + "\n").encode()
 
 
 def unseal(name: str, data: bytes, *, form: str, version: int) -> dict[str, Any]:
-    """Read a document of a form, of this version or an older one, and check its seal."""
+    """Decode a document of a format, up to the given version, and verify its checksum."""
     document = _parsed(name, data)
     if not isinstance(document, dict) or document.get("format") != form:
-        raise ModelError(f"{name} was not written by grassvine; give the folder of a saved model.")
+        raise ModelError(f"{name} was not written by grassvine; pass the folder of a saved model.")
     written = document.get("version")
     if not isinstance(written, int) or isinstance(written, bool) or written < 1:
-        raise ModelError(f"{name} names no version of its format; it was altered. Save it again.")
+        raise ModelError(f"{name} has no valid format version; save the model again.")
     if written > version:
         raise ModelError(
-            f"{name} was written by a newer grassvine (format {written}, this one reads up to "
-            f"{version}); install the newer one."
+            f"{name} was written by a newer grassvine (format {written}, this version reads up "
+            f"to {version}); upgrade grassvine."
         )
-    document.pop(SEAL, None)
+    document.pop(CHECKSUM, None)
     if not _intact(document, data):
         raise ModelError(
-            f"{name} is not what was saved: its checksum differs, so it was altered. "
-            "Save the model again."
+            f"{name} was modified after it was saved: its checksum differs; save the model again."
         )
     return document
 
 
 def check_keys(where: str, given: object, wanted: set[str]) -> dict[str, Any]:
-    """Return a mapping that has these keys and no others."""
+    """Return a mapping after checking that it has exactly the wanted keys."""
     if not isinstance(given, dict):
-        raise ModelError(f"{where} is no table of names and values; save the model again.")
+        raise ModelError(f"{where} is not a JSON object; save the model again.")
     for key in given:
         if key not in wanted:
             raise ModelError(f"in {where}: {unknown('entry', key, wanted)}")
     if missing := sorted(wanted - given.keys()):
-        raise ModelError(f"{where} lacks {', '.join(missing)}; save the model again.")
+        raise ModelError(f"{where} is missing {', '.join(missing)}; save the model again.")
     return given
 
 
 def _intact(document: Mapping[str, Any], data: bytes) -> bool:
     try:
         return seal(document) == data
-    except (ValueError, RecursionError):  # numbers or depths that we never write
+    except (ValueError, RecursionError):  # numbers or nesting that ``seal`` never writes
         return False
 
 
 def _parsed(name: str, data: bytes) -> object:
     try:
-        return json.loads(data.decode(), parse_constant=_refuse)
+        return json.loads(data.decode(), parse_constant=_reject_constant)
     except (ValueError, RecursionError) as cause:
-        raise ModelError(
-            f"{name} is no JSON ({cause}); it is truncated, altered or of another kind."
-        ) from None
+        raise ModelError(f"{name} is not valid JSON ({cause}); save the model again.") from None
 
 
-def _refuse(constant: str) -> object:
-    raise ValueError(f"it holds {constant}")
+def _reject_constant(constant: str) -> object:
+    raise ValueError(f"it contains {constant}")
