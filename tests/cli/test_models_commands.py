@@ -41,7 +41,7 @@ def test_whole_numbers_become_text_where_the_model_has_text(
     give(monkeypatch, "user,item\nanna,003\n")  # text where the model has numbers
     done = grassvine("predict", model, "-")
     assert done.code == 3
-    assert "the user ids are text (such as 'anna'), but those known are whole numbers" in done.err
+    assert "user ids are text (such as 'anna'), but the known ones are whole numbers" in done.err
 
 
 def test_what_is_not_known_is_told(
@@ -127,7 +127,7 @@ def test_tasks_and_components_are_learned_and_asked(grassvine: Command, tmp_path
     rows = grassvine("predict", tmp_path / "tasks", samples, "--json").object["predictions"]
     assert len(rows) == 96 and rows[0]["task"] == "s0" and rows[0]["known"]
     done = grassvine("pca", samples, "--agents", 3, "--json", "-o", tmp_path / "axes")
-    assert "Not numbers, and left out: 'school'." in done.err
+    assert "Columns without numbers were ignored: 'school'." in done.err
     assert done.object["explained_variance_ratio"][0] > 0.5
     told = grassvine("predict", tmp_path / "axes", samples)
     assert told.out.startswith("component0,component1\n")

@@ -25,7 +25,7 @@ def test_what_is_learned_apart_is_what_is_learned_here(
     assert set(done.object) == set(here)
     for name in ("n_users", "n_items", "n_ratings", "n_agents", "bytes", "stop_reason"):
         assert done.object[name] == here[name]
-    assert "By their names, 'user' holds the users" in done.err
+    assert "By name, 'user' holds the users" in done.err
 
 
 def test_the_model_knows_no_users_and_takes_them_in(grassvine: Command, parquet: Path) -> None:
@@ -57,7 +57,7 @@ def test_a_run_apart_is_repeated_to_the_last_bit(grassvine: Command, parquet: Pa
     [
         (("--agents", "owner", "--holdout", 0.2), "nothing can be held out of ratings that are"),
         (("--agents", 2), "2 agents cannot each read their own part"),
-        (("--agents", "ownr"), "unknown column 'ownr'; did you mean 'owner'?"),
+        (("--agents", "ownr"), "no column 'ownr' for the agents; did you mean 'owner'?"),
     ],
 )
 def test_what_cannot_be_done_apart_is_said(
@@ -69,4 +69,4 @@ def test_what_cannot_be_done_apart_is_said(
 
 def test_text_cannot_be_read_apart(grassvine: Command, ratings: Path) -> None:
     done = grassvine("complete", ratings, *ASKED, "--stored")
-    assert done.code == 3 and "ratings.csv is no Parquet file; give a Parquet file" in done.err
+    assert done.code == 3 and "ratings.csv is not a Parquet file; use a Parquet file" in done.err

@@ -68,17 +68,17 @@ def test_categories_are_text() -> None:
 @pytest.mark.parametrize(
     ("ids", "message"),
     [
-        ([1, "1"], r"user ids are of different types: 1 \(int\) and '1' \(str\); give them in one"),
-        (["a", None, "b", None], r"2 user ids are missing \(at rows 1, 3\); leave those rows out"),
-        (pd.Series(["a", np.nan]), r"1 user ids are missing \(at rows 1\)"),
-        (np.array([1.0, np.nan]), r"1 user ids are NaN \(at rows 1\)"),
-        ([uuid.UUID(int=1)], "turn them into text"),
-        ([(1, 2)], "turn them into text"),
-        (np.array([2**63], dtype=np.uint64), "a user id is 2⁶³ or more; give the user ids as text"),
+        ([1, "1"], r"user ids have different types: 1 \(int\) and '1' \(str\); convert them"),
+        (["a", None, "b", None], r"2 of 4 user ids are missing \(rows 1, 3, .*\); remove those"),
+        (pd.Series(["a", np.nan]), r"1 of 2 user ids are missing \(rows 1, counting from 0\)"),
+        (np.array([1.0, np.nan]), r"1 of 2 user ids are NaN \(rows 1, counting from 0\)"),
+        ([uuid.UUID(int=1)], "convert them to text"),
+        ([(1, 2)], "convert them to text"),
+        (np.array([2**63], dtype=np.uint64), "a user id is 2⁶³ or larger; convert the user ids to"),
         ([2**63], "text"),
-        ("anna", "the user ids are 'anna'; give a list of them"),
-        (7, "the user ids are 7; give a list of them"),
-        (np.zeros((2, 2)), "the user ids have 2 axes; give a list"),
+        ("anna", "the user ids are 'anna'; pass a list"),
+        (7, "the user ids are 7; pass a list"),
+        (np.zeros((2, 2)), "the user ids have 2 dimensions; pass a list"),
     ],
 )
 def test_what_is_no_list_of_ids_is_refused(ids: Any, message: str) -> None:
@@ -89,7 +89,7 @@ def test_what_is_no_list_of_ids_is_refused(ids: Any, message: str) -> None:
 @pytest.mark.parametrize(("known", "asked"), [([7], ["7"]), (["7"], [7]), ([7], [7.0])])
 def test_text_and_numbers_are_not_taken_for_each_other(known: Any, asked: Any) -> None:
     ids, _ = Ids.number(known, "item")
-    with pytest.raises(DataError, match=r"the item ids are .*, but those known are .*same type"):
+    with pytest.raises(DataError, match=r"the item ids are .*, but the known ones are .*same type"):
         ids.numbers(asked, "item")
 
 

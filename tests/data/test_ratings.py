@@ -131,26 +131,26 @@ def test_a_later_change_of_the_input_does_not_reach_the_ratings() -> None:
 
 NAN, INF = np.nan, np.inf
 REFUSALS: list[tuple[Any, Any, Any, str]] = [
-    ([0, 1], [0, 1], [1, NAN], r"1 of 2 .* NaN or infinite \(at positions 1\); leave unknown"),
+    ([0, 1], [0, 1], [1, NAN], r"1 of 2 .* NaN or infinite \(at positions 1\); omit unknown"),
     ([0] * 6, range(6), [1, NAN, INF, 2, -INF, NAN], r"4 of 6 .* \(at positions 1, 2, 4, …\)"),
     ([2, 0, 2, 0], [0, 1, 0, 1], [1] * 4, r"2 ratings repeat .*: \(user 0, item 1\), \(user 2, "),
     ([0, 1, 2, 3] * 2, [0] * 8, [1] * 8, r"4 .* \(user 2, item 0\), …; keep one rating per user"),
-    ([0, -1], [0, 1], [1, 1], "user number -1 at position 1 is out of range; .* from 0 to 0"),
-    ([0, 1], [0, -3], [1, 1], "item number -3 at position 1 is out of range; .* from 0 to 0"),
-    ([0, 1, 2], [0, 1], [1], "3 users, 2 items and 1 values; give one of each per rating"),
-    ([0.0], [0], [1], "user numbers are of type float64; give whole.*number the users first"),
-    ([True], [0], [1], "user numbers are of type bool; give whole numbers from 0"),
-    ([0], ["tea"], [1], "item numbers are of type <U3; give whole.*number the items first"),
-    ([[0, 1]], [0, 1], [1, 1], "user numbers have 2 axes; give a 1-d array"),
-    ([0, 1], [0, 1], [[1, 1]], "ratings have 2 axes; give a 1-d array"),
+    ([0, -1], [0, 1], [1, 1], "user index -1 at position 1 is out of range; .* from 0 to 0"),
+    ([0, 1], [0, -3], [1, 1], "item index -3 at position 1 is out of range; .* from 0 to 0"),
+    ([0, 1, 2], [0, 1], [1], "3 users, 2 items and 1 values; pass one of each per rating"),
+    ([0.0], [0], [1], "user indices are of type float64; pass integers.*ratings_from_arrays takes"),
+    ([True], [0], [1], "user indices are of type bool; pass integers from 0"),
+    ([0], ["tea"], [1], "item indices are of type <U3; pass integers.*ratings_from_arrays takes"),
+    ([[0, 1]], [0, 1], [1, 1], "user indices have 2 dimensions; pass a 1-d array"),
+    ([0, 1], [0, 1], [[1, 1]], "ratings have 2 dimensions; pass a 1-d array"),
     ([0], [0], ["good"], r"ratings does not consist of real numbers \(.*'good'\)"),
-    ([2**62], [0], [1], "largest user number is 4611686018427387904, .*; number only the users"),
-    (np.array([2**64 - 1], np.uint64), [0], [1], "largest user number is 18446744073709551615"),
-    ([[0], [0, 1]], [0], [1], "user numbers are no array .*; give a 1-d array"),
+    ([2**62], [0], [1], "largest user index is 4611686018427387904, .*; index only the users"),
+    (np.array([2**64 - 1], np.uint64), [0], [1], "largest user index is 18446744073709551615"),
+    ([[0], [0, 1]], [0], [1], "user indices are not an array .*; pass a 1-d array"),
     ([0, 1], [0, 1], np.ma.masked_equal([1, 2], 2), "ratings is a masked array; leave the masked"),
-    ([-1], [0], [1], "user number -1 at position 0 is out of range"),
-    ([], [], [], "there is no rating at all; give at least one"),
-    ([0], [2**31], [1], "largest item number is 2147483648, more than .*; number only the items"),
+    ([-1], [0], [1], "user index -1 at position 0 is out of range"),
+    ([], [], [], "there are no ratings; pass at least one"),
+    ([0], [2**31], [1], "largest item index is 2147483648, above .*; index only the items"),
 ]
 
 
@@ -163,8 +163,8 @@ def test_bad_ratings_are_refused(users: Any, items: Any, values: Any, message: s
 @pytest.mark.parametrize(
     ("counts", "message"),
     [
-        ({"n_users": 2}, "user number 3 at position 0 is out of range; with 2 users .* 0 to 1"),
-        ({"n_items": 3}, "item number 3 at position 1 is out of range; with 3 items .* 0 to 2"),
+        ({"n_users": 2}, "user index 3 at position 0 is out of range; with 2 users, .* 0 to 1"),
+        ({"n_items": 3}, "item index 3 at position 1 is out of range; with 3 items, .* 0 to 2"),
         ({"n_users": 0}, "n_users is 0; choose a number from 1 to 2147483647"),
         ({"n_items": True}, "n_items must be a whole number, not True; give an int"),
         ({"n_users": 2.0}, "n_users must be a whole number, not 2.0; give an int"),
@@ -178,5 +178,5 @@ def test_counts_that_do_not_fit_are_refused(counts: dict[str, Any], message: str
 @pytest.mark.parametrize(("first", "last"), [(2, 0), (-2, 2), (0, 99)])
 def test_only_a_range_of_users_can_be_taken(first: int, last: int) -> None:
     ratings = Ratings.from_arrays(USERS, ITEMS, VALUES)
-    with pytest.raises(DataError, match=f"users {first} … {last} are not a range of the .* users"):
+    with pytest.raises(DataError, match=f"{first} … {last} is not a valid range of the .* users"):
         ratings.take_users(first, last)

@@ -253,8 +253,14 @@ def test_an_impossible_share_is_refused(divider: Divider, share: Any, message: s
 @pytest.mark.parametrize(
     ("n_folds", "message"),
     [
-        (1, "n_folds is 1, but there are . things to divide; choose a number from 2 to ."),
-        (10, "n_folds is 10, but there are . things to divide; choose a number from 2 to ."),
+        (
+            1,
+            "n_folds is 1, but there are (7 ratings|4 samples in a task); choose .* from 2 to .",
+        ),
+        (
+            10,
+            "n_folds is 10, but there are (7 ratings|4 samples in a task); choose .* from 2 to .",
+        ),
         (2.0, "n_folds must be a whole number, not 2.0"),
     ],
 )
@@ -266,7 +272,7 @@ def test_an_impossible_number_of_folds_is_refused(
 
 
 def test_one_task_too_small_for_the_folds_is_refused() -> None:
-    with pytest.raises(DataError, match="n_folds is 5, but there are 3 things to divide"):
+    with pytest.raises(DataError, match="n_folds is 5, but there are 3 samples in a task"):
         fold_samples(tasks_of_sizes([9, 3]), 5)
 
 

@@ -69,7 +69,7 @@ def test_taken_tasks_are_those_asked_for() -> None:
 @pytest.mark.parametrize(
     ("features", "message"),
     [
-        (FEATURES[:2], "features for 2 tasks and targets for 3; give both for every task"),
+        (FEATURES[:2], "features for 2 tasks and targets for 3; pass both for every task"),
         ([FEATURES[0], np.ones((1, 3)), FEATURES[2]], "matrix of task 1 has shape 1×3, not .*×2"),
         ([*FEATURES[:2], with_bad(FEATURES[2], np.nan)], "task 2 holds nan at row 2, column 1; ev"),
         ([np.ones(4), *FEATURES[1:]], r"matrix of task 0 has shape \(4,\), .*; give a 2-d array"),
@@ -84,11 +84,14 @@ def test_bad_features_are_refused(features: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("targets", "message"),
     [
-        ([TARGETS[0], np.ones(2), TARGETS[2]], r"task 1 has 1 samples .* shape \(2,\); give one t"),
-        ([TARGETS[0][:, None], *TARGETS[1:]], r"task 0 has 4 samples .* shape \(4, 1\); give one "),
-        ([*TARGETS[:2], with_bad(TARGETS[2], np.nan)], "target 2 of task 2 is nan; leave such sam"),
+        ([TARGETS[0], np.ones(2), TARGETS[2]], r"task 1 has 1 samples .* shape \(2,\); pass one t"),
+        ([TARGETS[0][:, None], *TARGETS[1:]], r"task 0 has 4 samples .* shape \(4, 1\); pass one "),
+        (
+            [*TARGETS[:2], with_bad(TARGETS[2], np.nan)],
+            "target 2 of task 2 is nan; remove such sam",
+        ),
         ([["a"] * 4, *TARGETS[1:]], "target list of task 0 does not consist of real numbers"),
-        ([with_bad(TARGETS[0], -np.inf), *TARGETS[1:]], "target 3 of task 0 is -inf; leave such"),
+        ([with_bad(TARGETS[0], -np.inf), *TARGETS[1:]], "target 3 of task 0 is -inf; remove such"),
     ],
 )
 def test_bad_targets_are_refused(targets: Any, message: str) -> None:
@@ -97,5 +100,5 @@ def test_bad_targets_are_refused(targets: Any, message: str) -> None:
 
 
 def test_no_task_at_all_is_refused() -> None:
-    with pytest.raises(DataError, match="there is no task at all; give at least one"):
+    with pytest.raises(DataError, match="there are no tasks; pass at least one"):
         Tasks.from_arrays([], [])

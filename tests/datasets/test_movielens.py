@@ -73,7 +73,7 @@ def test_a_byte_order_mark_is_no_fault(tmp_path: Path, name: str) -> None:
 GOOD = ratings_dat(ROWS)
 REFUSALS = {
     "a line cut off": (GOOD + "6::7::3", "line 6 of .*x has 3 of the 4 fields user, .*'6::7::3'"),
-    "a first line cut off": ("6::7", "line 1 of .*x has 2 of the 4 fields.*Get it anew"),
+    "a first line cut off": ("6::7", "line 1 of .*x has 2 of the 4 fields.*; fix that line"),
     "a line too long": (GOOD + "6::7::3::8::9\n", "line 6 of .* has 5 of the 4 fields"),
     "a blank line": (GOOD + "\n" + GOOD, "line 6 of .* is empty"),
     "a word for a user": (GOOD + "me::7::3::8\n", "line 6 of .* has a user or movie that is no"),
@@ -86,10 +86,13 @@ REFUSALS = {
     "no rating": (GOOD + "6::7::nan::8\n", "line 6 of .* no number from 0.5 to 5"),
     "a word for a time": (GOOD + "6::7::3::now\n", "line 6 of .* time that is no whole number"),
     "other separators": (GOOD + "6:7:3:8\n", "line 6 of .* has 1 of the 4 fields"),
-    "nothing": ("", "x is empty; get the file anew"),
-    "blanks": ("\n \n", "x is empty; get the file anew"),
+    "nothing": ("", "x is empty; download or create it again"),
+    "blanks": ("\n \n", "x is empty; download or create it again"),
     "a header only": (ratings_csv([]), "x holds no rating; get the file anew"),
-    "a web page": ("\n<!DOCTYPE html>\n<title>404</title>", "x is a web page, perhaps of a failed"),
+    "a web page": (
+        "\n<!DOCTYPE html>\n<title>404</title>",
+        "x is a web page, perhaps from a failed",
+    ),
     "another CSV": ("movieId,title,genres\n1,Toy,A\n", "x is no MovieLens file: its first line"),
     "movies.dat": ("1::Toy Story (1995)::Comedy\n", "line 1 of .* has 3 of the 4 fields"),
     "the same again": (GOOD + "7::30::1::8\n", "1 ratings repeat a user and an item"),
@@ -110,9 +113,9 @@ def test_a_faulty_file_is_refused_with_the_line(
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (gzip.compress(b"1::1::1::1\n"), "x is packed with gzip; unpack it and give the file"),
-        (b"PK\x03\x04 and so on", "x is a zip archive; unpack it and give the file inside"),
-        (b"1::1\x00::1", "x is no text file; give the published text file"),
+        (gzip.compress(b"1::1::1::1\n"), "x is compressed with gzip; decompress it"),
+        (b"PK\x03\x04 and so on", "x is a zip archive; extract it and use the file inside"),
+        (b"1::1\x00::1", "x is not a text file; use the published text file"),
         (b"1::1::\xff::1", r"line 1 of .* no number from 0.5 to 5: '1::1::ÿ::1'"),
     ],
 )
@@ -123,14 +126,16 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path, content: bytes, messa
 
 
 def test_where_there_is_no_file_or_two_it_says_so(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"ml does not exist; give u\.data or ratings\.dat or"):
+    with pytest.raises(DataError, match=r"ml does not exist; use u\.data or ratings\.dat or"):
         read_movielens(tmp_path / "ml")
-    with pytest.raises(DataError, match=r"holds no u\.data or ratings\.dat or ratings\.csv; give"):
+    with pytest.raises(
+        DataError, match=r"contains no u\.data or ratings\.dat or ratings\.csv; use"
+    ):
         read_movielens(tmp_path)
     for name in ("ml-20m", "ml-25m"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "ratings.csv").write_text(ratings_csv(ROWS))
-    with pytest.raises(DataError, match=r"holds .*ml-20m.* and .*ml-25m.*; give one of them"):
+    with pytest.raises(DataError, match=r"contains .*ml-20m.* and .*ml-25m.*; choose one of them"):
         read_movielens(tmp_path)
 
 

@@ -68,7 +68,7 @@ def with_plain_features(cells: dict[str, Any]) -> None:
     [
         (without_constant, "last feature of task 1 in .*school.mat is not the constant 1; get it"),
         (with_a_sample_less, "school.mat is not School: task 1 has 7 samples and targets of shape"),
-        (with_a_task_less, "is not School: there are features for 3 tasks and targets for 2"),
+        (with_a_task_less, "is not School: got features for 3 tasks and targets for 2"),
         (with_a_column_less, "school.mat has 27 features instead of 28; get it anew"),
         (without_targets, "school.mat has no cell array Y; give school.mat of MALSAR"),
         (with_plain_features, "school.mat has no cell array X; give school.mat of MALSAR"),

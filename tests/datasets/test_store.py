@@ -105,7 +105,7 @@ def test_where_it_is_nowhere_both_ways_to_get_it_are_told(places: tuple[Path, Pa
         load_ratings("ml-1m")
     with pytest.raises(DataError, match=r"School .* is not at .*; get it by hand: Put school\.mat"):
         load_tasks("school")
-    with pytest.raises(DataError, match=r"nowhere does not exist; give u\.data of MovieLens 100K"):
+    with pytest.raises(DataError, match=r"nowhere does not exist; use u\.data of MovieLens 100K"):
         locate("ml-100k", "nowhere")
 
 
@@ -179,7 +179,7 @@ def test_a_file_of_no_known_form_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("a,b\n1,2\n")
     with pytest.raises(DataError, match="x is no MovieLens file"):
         read_ratings_file(tmp_path / "x")
-    with pytest.raises(DataError, match=r"does not exist; give u\.data or .* of published ratings"):
+    with pytest.raises(DataError, match=r"does not exist; use u\.data or .* of published ratings"):
         read_ratings_file(tmp_path / "y")
 
 

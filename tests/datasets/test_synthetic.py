@@ -148,7 +148,7 @@ def test_entries_are_known_uniformly_over_items_and_users() -> None:
         ((6.0, 9, 2), {}, "n_items must be a whole number, not 6.0"),
         ((6, 9, 2), {"condition": 0.5}, "condition is 0.5; choose a finite number of at least 1"),
         ((6, 9, 2), {"noise": -1.0}, "noise is -1; choose a finite number of at least 0"),
-        ((6, 9, 2), {"oversampling": 0.0}, "there is no rating at all; give at least one"),
+        ((6, 9, 2), {"oversampling": 0.0}, "there are no ratings; pass at least one"),
     ],
 )
 def test_impossible_ratings_are_refused(

@@ -110,7 +110,9 @@ def test_unknown_pairs_are_told_and_never_silent() -> None:
 
 def test_ids_of_another_type_are_refused_whatever_is_chosen() -> None:
     for choice in ("raise", "nan", "fallback"):
-        with pytest.raises(DataError, match=r"user ids are whole numbers .* give them in the same"):
+        with pytest.raises(
+            DataError, match=r"user ids are whole numbers .* convert them to the same"
+        ):
             ratings_model().predict([5], ["film 03"], choice)
 
 

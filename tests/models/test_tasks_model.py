@@ -89,7 +89,9 @@ def test_further_tasks_join_and_known_ones_are_solved_anew() -> None:
     np.testing.assert_allclose(new.weights[0], alone.weights[0], atol=1e-12)
     first = TasksModel(model.shared).with_tasks(x[:6], y[:6], ["a new one"] * 6)
     assert first.private is not None and len(first.private.tasks) == 1
-    with pytest.raises(DataError, match=r"the task ids are text .* those known are whole numbers"):
+    with pytest.raises(
+        DataError, match=r"the task ids are text .* the known ones are whole numbers"
+    ):
         model.fold_in(x[:1], y[:1], [7]).with_tasks(x[:1], y[:1], ["seven"])
 
 

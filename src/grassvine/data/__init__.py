@@ -1,4 +1,4 @@
-"""Containers for ratings and tasks, ids, and their division."""
+"""Containers for ratings, tasks and ids, and functions that split them."""
 
 from grassvine.data.ids import Ids
 from grassvine.data.ratings import Ratings

@@ -1,8 +1,8 @@
-"""Ids of users, items and tasks: of any type that has an order, kept as given.
+"""Ids of users, items and tasks.
 
-Inside the library users and items are numbers from 0. Ids are met at the doors only, and a number
-is looked up, never computed: an id of 10¹⁸ costs no more than one of 7. Text and numbers are never
-taken for each other: "7" is not 7.
+Ids may be of any ordered type and are kept as given. Inside the library, users and items are
+indices from 0; ids are translated only where data enter or leave it. They are looked up, never used
+as indices, so an id of 10¹⁸ costs no more than one of 7. Text never equals a number: "7" is not 7.
 """
 
 from collections.abc import Iterable
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-UNKNOWN = -1  # the number of an id that is not among the known ones
+UNKNOWN = -1  # index of an id that is not known
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ids:
-    """Different ids in ascending order; number k stands for the k-th."""
+    """Distinct ids in ascending order; index k stands for the k-th."""
 
     series: "pl.Series"
 
     @classmethod
     def number(cls, given: object, what: str) -> tuple["Ids", Indices]:
-        """Number the ids that occur: the ids, and the number of each that was given.
+        """Return the distinct ids, and the index of each given id.
 
         Parameters
         ----------
         given : list, array or series
-            Whole numbers, text, dates or others that have an order; all of one type.
+            Integers, text, dates or other ordered values, all of one type.
         what : str
-            What they are ids of, for messages: ``"user"``.
+            What the ids identify, for error messages: ``"user"``.
         """
         column = as_column(given, what)
         if _is_dense(column):
@@ -47,32 +47,32 @@ class Ids:
         return ids, ids.numbers(column, what)
 
     def numbers(self, given: object, what: str) -> Indices:
-        """Return the number of each id, ``UNKNOWN`` for those that are not here."""
+        """Return the index of each id, or ``UNKNOWN`` for unknown ids."""
         column = as_column(given, what)
-        here, there = kind_of(self.series), kind_of(column)
-        if len(column) and len(self) and here != there:
+        known_kind, given_kind = kind_of(self.series), kind_of(column)
+        if len(column) and len(self) and given_kind != known_kind:
             raise DataError(
-                f"the {what} ids are {there} (such as {column[0]!r}), but those known are {here} "
-                f"(such as {self.series[0]!r}); give them in the same type."
+                f"the {what} ids are {given_kind} (such as {column[0]!r}), but the known ones "
+                f"are {known_kind} (such as {self.series[0]!r}); convert them to the same type."
             )
         import polars as pl
 
-        places = pl.DataFrame({"id": self.series, "number": np.arange(len(self))})
-        asked = pl.DataFrame({"id": column.cast(self.series.dtype)})
-        found = asked.join(places, on="id", how="left", maintain_order="left")
+        known = pl.DataFrame({"id": self.series, "number": np.arange(len(self))})
+        wanted = pl.DataFrame({"id": column.cast(self.series.dtype)})
+        found = wanted.join(known, on="id", how="left", maintain_order="left")
         return found["number"].fill_null(UNKNOWN).to_numpy().astype(np.int64)
 
     def at(self, numbers: NDArray[Any]) -> "pl.Series":
-        """Return the ids of numbers."""
+        """Return the ids at the given indices."""
         return self.series.gather(numbers)
 
     def __len__(self) -> int:
-        """Return how many ids there are."""
+        """Return the number of ids."""
         return len(self.series)
 
 
 def as_column(given: object, what: str) -> "pl.Series":
-    """Return ids as a column without a name; whole numbers as Int64, text as String."""
+    """Return ids as an unnamed series; integers become Int64, text becomes String."""
     import polars as pl
 
     column = _series(given, what).alias("")
@@ -80,32 +80,34 @@ def as_column(given: object, what: str) -> "pl.Series":
         column = column.cast(pl.String)
     if column.dtype == pl.Object or column.dtype.is_nested():
         raise DataError(
-            f"the {what} ids are neither text, numbers nor dates (such as {column[0]!r}); "
-            "turn them into text."
+            f"the {what} ids are not text, numbers or dates (such as {column[0]!r}); "
+            "convert them to text."
         )
     if column.null_count():
         rows = column.is_null().arg_true().to_list()
         raise DataError(
-            f"{len(rows)} {what} ids are missing (at rows {_few(rows)}); leave those rows out."
+            f"{len(rows)} of {len(column)} {what} ids are missing (rows {_first_few(rows)}, "
+            "counting from 0); remove those rows."
         )
     if column.dtype.is_float() and column.is_nan().any():
         rows = column.is_nan().arg_true().to_list()
         raise DataError(
-            f"{len(rows)} {what} ids are NaN (at rows {_few(rows)}); leave those rows out."
+            f"{len(rows)} of {len(column)} {what} ids are NaN (rows {_first_few(rows)}, "
+            "counting from 0); remove those rows."
         )
     if not column.dtype.is_integer():
         return column
     try:
         return column.cast(pl.Int64)
     except pl.exceptions.PolarsError:
-        raise DataError(f"a {what} id is 2⁶³ or more; give the {what} ids as text.") from None
+        raise DataError(f"a {what} id is 2⁶³ or larger; convert the {what} ids to text.") from None
 
 
 def as_known(given: object, known: Ids, what: str) -> "pl.Series":
-    """Return ids from a file or a command in the type of the known ones where nothing is lost.
+    """Return ids from a file or command, as text if they are integers and the known ids are text.
 
-    There 007 is text and 123 a whole number only because other lines, or none, were beside it. So
-    whole numbers become text where the known ids are text; all else stays as it is.
+    The type of a column in a text file depends on all its lines: 123 alone is an integer, but text
+    next to 007. Ids of other types are returned unchanged.
     """
     import polars as pl
 
@@ -115,7 +117,7 @@ def as_known(given: object, known: Ids, what: str) -> "pl.Series":
 
 
 def kind_of(column: "pl.Series") -> str:
-    """Return what ids are, in words; ids of different kinds are never equal."""
+    """Return the kind of ids in words; ids of different kinds are never equal."""
     import polars as pl
 
     kind = column.dtype
@@ -127,7 +129,7 @@ def kind_of(column: "pl.Series") -> str:
 
 
 def _is_dense(column: "pl.Series") -> bool:
-    """Tell whether ids are small whole numbers, not many more than there are rows."""
+    """Return whether all ids are integers from 0 to the number of rows, exclusive."""
     if not (len(column) and column.dtype.is_integer()):
         return False
     numbers = column.to_numpy()
@@ -135,7 +137,7 @@ def _is_dense(column: "pl.Series") -> bool:
 
 
 def _number_by_table(column: NDArray[np.int64]) -> tuple[Ids, Indices]:
-    """Number ids without sorting, which for 100 million rows takes a minute and gigabytes."""
+    """Index ids without sorting, which takes a minute and gigabytes for 100 million rows."""
     import polars as pl
 
     occurs = np.zeros(int(column.max()) + 1, dtype=np.bool_)
@@ -157,21 +159,25 @@ def _series(given: object, what: str) -> "pl.Series":
         return given
     if isinstance(given, np.ndarray):
         if given.ndim != 1:
-            raise DataError(f"the {what} ids have {given.ndim} axes; give a list of them.")
+            raise DataError(
+                f"the {what} ids have {given.ndim} dimensions; pass a list or 1-d array."
+            )
         if given.dtype.kind in "iufbM":
             return pl.Series(given.astype(given.dtype.newbyteorder("=")))
         given = given.tolist()
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise DataError(f"the {what} ids are {given!r}; give a list of them.")
+        raise DataError(f"the {what} ids are {given!r}; pass a list or 1-d array of ids.")
     ids = [None if _missing(one) else one for one in given]
     kinds = {type(one).__name__: one for one in ids if one is not None}
     if len(kinds) > 1:
         examples = " and ".join(f"{one!r} ({name})" for name, one in list(kinds.items())[:2])
-        raise DataError(f"the {what} ids are of different types: {examples}; give them in one.")
+        raise DataError(
+            f"the {what} ids have different types: {examples}; convert them to one type."
+        )
     try:
         return pl.Series(ids)
     except (pl.exceptions.PolarsError, TypeError, OverflowError) as cause:
-        raise DataError(f"the {what} ids cannot be used ({cause}); turn them into text.") from None
+        raise DataError(f"the {what} ids cannot be used ({cause}); convert them to text.") from None
 
 
 def add_ids(digest: "hashlib._Hash", ids: Ids) -> None:
@@ -189,9 +195,9 @@ def add_ids(digest: "hashlib._Hash", ids: Ids) -> None:
 
 
 def _missing(one: object) -> bool:
-    """Tell whether an id is pandas' or Python's way to say that there is none."""
+    """Return whether an id is None, NaN, NA or NaT."""
     return one is None or one != one or type(one).__name__ in ("NAType", "NaTType")
 
 
-def _few(rows: list[int]) -> str:
+def _first_few(rows: list[int]) -> str:
     return ", ".join(map(str, rows[:3])) + (", …" if len(rows) > 3 else "")

@@ -1,4 +1,4 @@
-"""Divide data, among agents or into training and test parts: the only place where that happens."""
+"""Functions that split data among agents, or into training and test parts."""
 
 from itertools import pairwise
 
@@ -15,24 +15,24 @@ from grassvine.foundations.seeds import stream
 
 
 def split_users(ratings: Ratings, n_agents: int) -> list[Ratings]:
-    """Divide the users equally, in their order."""
+    """Split the users into equal parts, keeping their order."""
     bounds = _equal_shares(ratings.n_users, "users", n_agents)
     return [ratings.take_users(first, last) for first, last in pairwise(bounds)]
 
 
 def split_users_by_owner(ratings: Ratings, owners: Indices) -> list[Ratings]:
-    """Give each agent the users that it owns, in their order; ``owners`` has an agent a user."""
+    """Split the users by agent, keeping their order; ``owners`` holds one agent per user."""
     return [ratings.choose_users(np.flatnonzero(owners == agent)) for agent in np.unique(owners)]
 
 
 def split_tasks(tasks: Tasks, n_agents: int) -> list[Tasks]:
-    """Divide the tasks equally, in their order."""
+    """Split the tasks into equal parts, keeping their order."""
     bounds = _equal_shares(tasks.n_tasks, "tasks", n_agents)
     return [tasks.take_tasks(first, last) for first, last in pairwise(bounds)]
 
 
 def split_samples(samples: Array, n_agents: int) -> list[Array]:
-    """Divide the rows equally, in their order."""
+    """Split the rows into equal parts, keeping their order."""
     bounds = _equal_shares(len(samples), "samples", n_agents)
     return [samples[first:last] for first, last in pairwise(bounds)]
 
@@ -40,14 +40,14 @@ def split_samples(samples: Array, n_agents: int) -> list[Array]:
 def hold_out_ratings(
     ratings: Ratings, share: float = 0.2, *, seed: int = 0
 ) -> tuple[Ratings, Ratings]:
-    """Divide the entries at random into a training and a test part of the given share."""
+    """Split the entries at random into a training part and a test part of the given share."""
     real_number("share", share, least=0.0, below=1.0, error=DataError)
     test = _random_share(ratings.n_values, share, stream(seed, "data", "hold-out"))
     return ratings.take_values(~test), ratings.take_values(test)
 
 
 def hold_out_samples(tasks: Tasks, share: float = 0.2, *, seed: int = 0) -> tuple[Tasks, Tasks]:
-    """Divide the samples of each task at random into a training and a test part."""
+    """Split the samples of each task at random into a training and a test part."""
     real_number("share", share, least=0.0, below=1.0, error=DataError)
     rng = stream(seed, "data", "hold-out")
     test = [_random_share(len(target), share, rng) for target in tasks.targets]
@@ -55,23 +55,25 @@ def hold_out_samples(tasks: Tasks, share: float = 0.2, *, seed: int = 0) -> tupl
 
 
 def hold_out_of_users(ratings: Ratings, share: float, seed: int) -> tuple[Ratings, Ratings]:
-    """Divide the entries of each user into those to fit and, about a share, those held out.
+    """Hold out about the given share of the entries; return the rest and the held-out ones.
 
-    Who decides is a hash of the seed, the item and the sum of the user's item numbers: the draw is
-    the same whichever agent holds the user, and so is what is chosen by it.
+    A hash of the seed, the item and the sum of the user's item indices selects the entries. The
+    split, and any option chosen on it, is therefore the same whichever agent holds the user.
     """
     real_number("share", share, least=0.0, below=1.0, error=DataError)
     whole_number("seed", seed, least=0, error=DataError)
     before = np.concatenate([[0], np.cumsum(ratings.items, dtype=np.int64)])[ratings.starts]
-    mark = np.diff(before).astype(np.uint64) + np.uint64(seed % 2**32 << 32)
-    drawn = _mixed(_mixed(mark)[ratings.users_of_values()] + ratings.items.astype(np.uint64))
-    held = drawn < np.uint64(int(share * 2**64))
+    key = np.diff(before).astype(np.uint64) + np.uint64(seed % 2**32 << 32)
+    hashes = _splitmix64(
+        _splitmix64(key)[ratings.users_of_values()] + ratings.items.astype(np.uint64)
+    )
+    held = hashes < np.uint64(int(share * 2**64))
     return ratings.take_values(~held), ratings.take_values(held)
 
 
 def fold_ratings(ratings: Ratings, n_folds: int, *, seed: int = 0) -> list[tuple[Ratings, Ratings]]:
-    """Divide the entries at random into folds; each in turn is the test part of the others."""
-    fold = _folds(ratings.n_values, n_folds, stream(seed, "data", "folds"))
+    """Split the entries at random into folds; return a training and a test part for each fold."""
+    fold = _folds(ratings.n_values, "ratings", n_folds, stream(seed, "data", "folds"))
     return [
         (ratings.take_values(fold != number), ratings.take_values(fold == number))
         for number in range(n_folds)
@@ -79,9 +81,9 @@ def fold_ratings(ratings: Ratings, n_folds: int, *, seed: int = 0) -> list[tuple
 
 
 def fold_samples(tasks: Tasks, n_folds: int, *, seed: int = 0) -> list[tuple[Tasks, Tasks]]:
-    """Divide the samples of each task at random into folds; each in turn is the test part."""
+    """Split each task's samples into random folds; return a training and test part per fold."""
     rng = stream(seed, "data", "folds")
-    folds = [_folds(len(target), n_folds, rng) for target in tasks.targets]
+    folds = [_folds(len(y), "samples in a task", n_folds, rng) for y in tasks.targets]
     return [
         (
             tasks.take_samples([fold != number for fold in folds]),
@@ -91,8 +93,8 @@ def fold_samples(tasks: Tasks, n_folds: int, *, seed: int = 0) -> list[tuple[Tas
     ]
 
 
-def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Hash numbers by splitmix64."""
+def _splitmix64(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Hash numbers."""
     numbers = numbers + np.uint64(0x9E3779B97F4A7C15)
     numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -100,18 +102,18 @@ def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _random_share(total: int, share: float, rng: Generator) -> NDArray[np.bool_]:
-    """Choose a share of the things at random."""
+    """Return a random mask that selects the given share."""
     return rng.permutation(total) < round(share * total)
 
 
-def _folds(total: int, n_folds: int, rng: Generator) -> Indices:
-    """Return the fold of each of the things, all folds of about the same size."""
-    why = f"there are {total} things to divide"
+def _folds(total: int, what: str, n_folds: int, rng: Generator) -> Indices:
+    """Assign entries to folds of about the same size."""
+    why = f"there are {total} {what}"
     whole_number("n_folds", n_folds, least=2, most=total, why=why, error=DataError)
     return rng.permutation(total) % n_folds
 
 
-def _equal_shares(total: int, things: str, n_agents: int) -> list[int]:
-    why = f"there are {total} {things} and each agent needs one"
+def _equal_shares(total: int, what: str, n_agents: int) -> list[int]:
+    why = f"there are {total} {what} and each agent needs one"
     whole_number("n_agents", n_agents, least=1, most=total, why=why, error=DataError)
     return [int(bound) for bound in np.linspace(0, total, n_agents + 1).round()]

@@ -1,4 +1,4 @@
-"""Related regressions: each task has its own samples of the same features."""
+"""Related regression tasks: each has its own samples of the same features."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ from grassvine.foundations.errors import DataError
 class Tasks:
     """Features X_t (samples×items) and targets y_t of each task t.
 
-    Features play the part of *items*: they are what all tasks share and where the subspace lives.
-    Build one with :meth:`from_arrays`, which checks its input.
+    Features are the *items*: the axis that all tasks share, and the axis of the subspace. Use
+    :meth:`from_arrays` to create tasks from checked input.
     """
 
     features: tuple[Array, ...]
@@ -23,25 +23,25 @@ class Tasks:
 
     @property
     def n_items(self) -> int:
-        """The number of features."""
+        """Number of features."""
         return self.features[0].shape[1]
 
     @property
     def n_tasks(self) -> int:
-        """The number of tasks."""
+        """Number of tasks."""
         return len(self.targets)
 
     @property
     def n_values(self) -> int:
-        """The number of samples of all tasks together."""
+        """Total number of samples of all tasks."""
         return sum(len(target) for target in self.targets)
 
     def take_tasks(self, first: int, last: int) -> "Tasks":
-        """Tasks first … last−1."""
+        """Return tasks first … last−1."""
         return Tasks(self.features[first:last], self.targets[first:last])
 
     def take_samples(self, chosen: Sequence[NDArray[np.bool_]]) -> "Tasks":
-        """The chosen samples of each task; a task may be left without any."""
+        """Return the samples selected by one mask per task; a task may end up with none."""
         return Tasks(
             tuple(x[mine] for x, mine in zip(self.features, chosen, strict=True)),
             tuple(y[mine] for y, mine in zip(self.targets, chosen, strict=True)),
@@ -49,14 +49,14 @@ class Tasks:
 
     @classmethod
     def from_arrays(cls, features: Sequence[ArrayLike], targets: Sequence[ArrayLike]) -> "Tasks":
-        """Build tasks from one features matrix and one target vector per task."""
+        """Build tasks from one feature matrix and one target vector per task."""
         if len(features) != len(targets):
             raise DataError(
-                f"there are features for {len(features)} tasks and targets for {len(targets)}; "
-                "give both for every task."
+                f"got features for {len(features)} tasks and targets for {len(targets)}; "
+                "pass both for every task."
             )
         if len(features) == 0:
-            raise DataError("there is no task at all; give at least one.")
+            raise DataError("there are no tasks; pass at least one.")
         matrices: list[Array] = []
         vectors: list[Array] = []
         for number, (x, y) in enumerate(zip(features, targets, strict=True)):
@@ -67,12 +67,12 @@ class Tasks:
             if vector.shape != (len(matrix),):
                 raise DataError(
                     f"task {number} has {len(matrix)} samples and targets of shape "
-                    f"{vector.shape}; give one target per sample."
+                    f"{vector.shape}; pass one target per sample."
                 )
             if not np.isfinite(vector).all():
                 place = int(np.flatnonzero(~np.isfinite(vector))[0])
                 raise DataError(
-                    f"target {place} of task {number} is {vector[place]}; leave such samples out."
+                    f"target {place} of task {number} is {vector[place]}; remove such samples."
                 )
             matrices.append(matrix)
             vectors.append(vector)

@@ -111,7 +111,7 @@ def test_text_files_are_read_as_tables(tmp_path: Path) -> None:
     dataset = RatingDataset.by_file(files)
     assert dataset.items.series.to_list() == ["007", "008", "012"]
     assert [part().values.tolist() for part in dataset.parts] == [[3.0, 4.0], [5.0, 1.0]]
-    assert dataset.assumed[-1].startswith("Table 1: By their names, 'user' holds the users")
+    assert dataset.assumed[-1].startswith("Table 1: By name, 'user' holds the users")
     assert any("separated by semicolons" in sentence for sentence in dataset.assumed)
 
 
@@ -202,23 +202,23 @@ def swapped(rows: list[Any], place: int, column: int, value: Any) -> list[Any]:
 @pytest.mark.parametrize(
     ("rows", "options", "message"),
     [
-        (ROWS, {"agent": "shpo"}, "there is no column 'shpo' for the agents: unknown column"),
+        (ROWS, {"agent": "shpo"}, "there is no column 'shpo' for the agents; did you mean 'shop'?"),
         (
             ROWS,
             {"user": "usr"},
-            "there is no column 'usr' for the users: unknown column 'usr'; did",
+            "there is no column 'usr' for the users; did you mean 'user'?",
         ),
         (ROWS, {"duplicates": "first"}, "unknown choice for duplicates 'first'"),
         (ROWS, {"missing": "skip"}, "unknown choice for missing 'skip'"),
         (ROWS, {"scale": (5, 1)}, "the scale is (5, 1); give its least and its greatest rating."),
-        (ROWS, {"scale": (1, 4)}, "reach from 1 to 5, beyond the scale from 1 to 4; mend them"),
-        (swapped(ROWS, 0, 0, None), {}, "1 user ids in"),
-        (swapped(ROWS, 0, 1, None), {}, "1 item ids in"),
-        (swapped(ROWS, 0, 3, None), {}, "1 agent ids in"),
+        (ROWS, {"scale": (1, 4)}, "range from 1 to 5, outside the scale from 1 to 4; fix them"),
+        (swapped(ROWS, 0, 0, None), {}, "1 of 6 user ids in"),
+        (swapped(ROWS, 0, 1, None), {}, "1 of 6 item ids in"),
+        (swapped(ROWS, 0, 3, None), {}, "1 of 6 agent ids in"),
         (swapped(ROWS, 0, 2, None), {}, "1 of 6 ratings in"),
-        (swapped(ROWS, 0, 2, float("inf")), {}, "are missing, NaN or infinite; leave those rows"),
-        ([(1, 2, float("nan"), "x")], {"missing": "drop"}, "every rating in"),
-        ([(1, 2, "5", "x")], {}, "are of type String; give numbers."),
+        (swapped(ROWS, 0, 2, float("inf")), {}, "are missing, NaN or infinite; remove those row"),
+        ([(1, 2, float("nan"), "x")], {"missing": "drop"}, "all ratings in"),
+        ([(1, 2, "5", "x")], {}, "are of type String; convert them to numbers."),
         (
             swapped(ROWS, 0, 3, "west"),
             {},
@@ -237,7 +237,9 @@ def test_what_is_wrong_is_said_before_any_agent_reads(
 def test_columns_are_not_guessed_by_their_places(tmp_path: Path) -> None:
     path = stored(tmp_path)
     frame().rename({"user": "a", "rating": "c"}).write_parquet(path)
-    with pytest.raises(DataError, match=r"is named as that of the users and ratings; say .*user="):
+    with pytest.raises(
+        DataError, match=r"identifies the users and ratings; .*options: user, rating\)"
+    ):
         RatingDataset.by_column(path, "shop")
 
 
@@ -263,39 +265,41 @@ def test_files_that_have_changed_are_refused_by_the_agent(tmp_path: Path) -> Non
     with pytest.raises(DataError, match=r"^agent 'north': 1 items are not among the 4 .* as 8\): "):
         part()
     stored(tmp_path, [row for row in ROWS if row[3] != "north"])
-    with pytest.raises(DataError, match=r"^agent 'north': .* holds no rating of it any more; look"):
+    with pytest.raises(
+        DataError, match=r"^agent 'north': .* no longer contains ratings of this agent; "
+    ):
         part()
     frame().drop("rating").write_parquet(path)
     with pytest.raises(DataError, match=r"^agent 'north': .* cannot be read \(.*rating"):
         part()
     path.unlink()
-    with pytest.raises(DataError, match=r"^agent 'north': .* does not exist; give a Parquet file"):
+    with pytest.raises(DataError, match=r"^agent 'north': .* does not exist; use a Parquet file"):
         part()
 
 
 def test_wrong_sources_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
-        DataError, match=r"none.parquet does not exist; give a Parquet file, a folde"
+        DataError, match=r"none.parquet does not exist; use a Parquet file, a folder"
     ):
         RatingDataset.by_column(tmp_path / "none.parquet", "shop")
-    with pytest.raises(DataError, match=r"cannot be read as Parquet .*; give a Parquet file"):
+    with pytest.raises(DataError, match=r"cannot be read as Parquet .*; use a Parquet file"):
         RatingDataset.by_column(tmp_path, "shop")
     (tmp_path / "ratings.csv").write_text("user,item,rating,shop\n1,2,3,a\n")
-    with pytest.raises(DataError, match=r"ratings.csv is no Parquet file; give a Parquet file"):
+    with pytest.raises(DataError, match=r"ratings.csv is not a Parquet file; use a Parquet"):
         RatingDataset.by_column(tmp_path / "ratings.csv", "shop")
     whole = stored(tmp_path).read_bytes()
     (tmp_path / "cut.parquet").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(DataError, match=r"cut.parquet cannot be read as Parquet \("):
         RatingDataset.by_column(tmp_path / "cut.parquet", "shop")
     frame()[:0].write_parquet(tmp_path / "empty.parquet")
-    with pytest.raises(DataError, match=r"empty.parquet holds columns and no row"):
+    with pytest.raises(DataError, match=r"empty.parquet has columns but no rows"):
         RatingDataset.by_column(tmp_path / "empty.parquet", "shop")
 
 
 def test_files_of_one_pattern_have_the_same_columns(tmp_path: Path) -> None:
     frame().write_parquet(tmp_path / "0.parquet")
     frame().with_columns(pl.col("item").cast(pl.String)).write_parquet(tmp_path / "1.parquet")
-    with pytest.raises(DataError, match=r"cannot be read \(.*item.*; write it anew, all files of"):
+    with pytest.raises(DataError, match=r"cannot be read \(.*item.*; save it again, with the same"):
         RatingDataset.by_column(tmp_path, "shop")
 
 
@@ -323,13 +327,16 @@ def test_wrong_files_are_named_by_their_number(tmp_path: Path) -> None:
     for sources, message in [
         ([], r"the files are \[\]; give a list with one file an agent."),
         (str(one), "the files are '.*'; give a list with one file an agent."),
-        ([one, tmp_path / "none.csv"], "^table 1: .*none.csv does not exist; give a table as CSV"),
+        (
+            [one, tmp_path / "none.csv"],
+            "^table 1: .*none.csv does not exist; use an existing file .CSV",
+        ),
     ]:
         with pytest.raises(DataError, match=message):
             RatingDataset.by_file(sources)  # type: ignore[arg-type]
     (tmp_path / "other.csv").write_text("user,item,rating\nkim,x,3\nlee,y,4\n")
     with pytest.raises(
-        DataError, match=r"the item ids of table 0 are whole numbers .* table 1 text"
+        DataError, match=r"the item ids of table 0 are whole numbers .* table 1 are text"
     ):
         RatingDataset.by_file([one, tmp_path / "other.csv"])
     (tmp_path / "same.csv").write_text("user,item,rating\nkim,5,3\neve,7,4\n")

@@ -53,18 +53,26 @@ def test_what_no_name_tells_the_place_does(
         (
             ["user", "member", "item", "rating"],
             {},
-            "columns 'user', 'member' may all be the users; say user= one of them. "
+            r"columns 'user', 'member' could all hold the users; choose .* \(option: user\). "
             "The columns are 'user', 'member', 'item', 'rating'",
         ),
-        (["a", "b"], {}, r"no column is named as that of the users and items and ratings; say"),
-        (["a", "b", "c", "d", "e"], {}, r"say which it is \(user=, item=, rating=\). The columns"),
-        (["user", "item", "a", "b", "c"], {}, r"that of the ratings; say which it is \(rating=\)"),
+        (["a", "b"], {}, r"no column name of the table identifies the users, items and ratings; "),
+        (
+            ["a", "b", "c", "d", "e"],
+            {},
+            r"columns explicitly \(options: user, item, rating\). The c",
+        ),
+        (["user", "item", "a", "b", "c"], {}, r"identifies the ratings; .* \(options: rating\)"),
         (
             ["user", "item", "rating"],
             {"user": "usr"},
-            "no column 'usr' for the users: .*did you mean 'user'.* The columns are 'user', 'item'",
+            "no column 'usr' for the users; did you mean 'user'. The columns are 'user', 'item'",
         ),
-        (["user", "item"], {"user": "item", "item": "item"}, "one column is given for two things"),
+        (
+            ["user", "item"],
+            {"user": "item", "item": "item"},
+            "one column is chosen for several roles",
+        ),
     ],
 )
 def test_what_remains_open_is_an_error_that_lists_the_columns(

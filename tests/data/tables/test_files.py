@@ -67,7 +67,7 @@ def test_the_form_of_movielens_is_read(pairs: list[tuple[int, int]]) -> None:
     assert table.frame.select("column 1", "column 2").rows() == pairs
     assert table.assumed == (
         f"{path} is separated by '::'.",
-        f"{path} has no header; its columns are called column 1 … column 4.",
+        f"{path} has no header; its columns are named column 1 … column 4.",
     )
 
 
@@ -141,7 +141,7 @@ def test_blank_lines_are_skipped_and_told(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("user,item,rating\n\n1,2,3\n\n1,3,3\r\n\r\n")
     table = read_table(tmp_path / "x")
     assert table.frame.rows() == [(1, 2, 3), (1, 3, 3)]
-    assert "blank lines of" in table.assumed[-1]
+    assert "blank lines in" in table.assumed[-1]
 
 
 def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,37 +175,43 @@ def feather_of_own_type() -> bytes:
 
 GOOD = "user,item,rating\n1,2,3\n"
 REFUSALS: dict[str, tuple[str | bytes, str]] = {
-    "nothing": ("", "x is empty; get the file anew"),
-    "blanks": (" \n\n", "x is empty; get the file anew"),
-    "a header only": ("user,item,rating\n", "x holds a header and no row; give a table with rows"),
-    "a web page": ("<!DOCTYPE html>\n", "x is a web page, perhaps of a failed download"),
-    "a zip": (b"PK\x03\x04 and so on", "x is a zip archive; unpack it"),
-    "an old Excel sheet": (b"\xd0\xcf\x11\xe0 and so on", "x is an Excel sheet; .* as CSV"),
-    "an Excel sheet": (b"PK\x03\x04..[Content_Types].xml", "x is an Excel sheet; .* as CSV"),
-    "gzip in gzip": (gzip.compress(gzip.compress(b"a")), "x is packed with gzip; unpack it"),
-    "gzip cut off": (gzip.compress(GOOD.encode() * 99)[:-9], r"x is cut off or altered \(.*get it"),
-    "a gzip bomb": (gzip.compress(bytes(2**22)), "x grows to more than 200 times its size"),
-    "a database": (b"SQLite format 3\0", "x is a database; export the table as CSV"),
-    "a JSON list": ('[{"user": 1}]', r"x is one JSON list; write one object a line"),
-    "bytes": (b"a,b\n1,\0\n", "x is no table in a form that is read; give CSV, TSV, Parquet"),
-    "one column": ("user\nanna\n", "neither tabs, .* cut the lines .*'user'.*name the separator"),
+    "nothing": ("", "x is empty; download or create it again"),
+    "blanks": (" \n\n", "x is empty; download or create it again"),
+    "a header only": ("user,item,rating\n", "x has a header but no rows; use a table with"),
+    "a web page": ("<!DOCTYPE html>\n", "x is a web page, perhaps from a failed download"),
+    "a zip": (b"PK\x03\x04 and so on", "x is a zip archive; extract it"),
+    "an old Excel sheet": (b"\xd0\xcf\x11\xe0 and so on", "x is an Excel file; .* as CSV"),
+    "an Excel sheet": (b"PK\x03\x04..[Content_Types].xml", "x is an Excel file; .* as CSV"),
+    "gzip in gzip": (gzip.compress(gzip.compress(b"a")), "x is compressed with gzip; decompress"),
+    "gzip cut off": (
+        gzip.compress(GOOD.encode() * 99)[:-9],
+        r"x is truncated or corrupt \(.*downl",
+    ),
+    "a gzip bomb": (gzip.compress(bytes(2**22)), "x expands to more than 200 times its size"),
+    "a database": (b"SQLite format 3\0", "x is an SQLite database; export the table as CSV"),
+    "a JSON list": ('[{"user": 1}]', r"x is a JSON list; write one object per line"),
+    "bytes": (b"a,b\n1,\0\n", "x is not a table in a supported format; use CSV, TSV, Parq"),
+    "one column": ("user\nanna\n", "neither tabs, .* split the lines .*'user'.*specify the sepa"),
     "two of a name": ("user,user,rating\n1,2,3\n", "x has several columns named 'user'; give"),
     "too many fields": (GOOD + "1,3,4\n" * 99 + "1,2,4,5\n", "line 102 of .* has 4 fields, .* 3;"),
     "too many fields at once": ("1,2,4\n1,3,4,5\n2,3,5\n", "line 2 of .* has 4 fields, but the fi"),
-    "an open quote": (GOOD + '1,"3,4\n', "x has a quotation mark that is not closed"),
-    "latin-1": (b"user,item\nren\xe9,2\n", "line 2 of .* is not encoded in UTF-8; save the file"),
+    "an open quote": (GOOD + '1,"3,4\n', "x has an unclosed or misplaced quotation mark"),
+    "latin-1": (b"user,item\nren\xe9,2\n", "line 2 of .* is not valid UTF-8; save the file as"),
     "late latin-1": (b"user,item\n" + b"a,1\n" * 20000 + b"\xe9,1\n", "line 20002 of .* UTF-8"),
     "UTF-16": ("user,item\n".encode("utf-16"), "x is encoded in UTF-16; save it as UTF-8"),
     "mixed JSON": ('{"u": 7}\n{"u": "7"}\n', "column 'u' of .* different types, such as 7 and '7'"),
-    "broken JSON": ('{"u": 7}\n{"u": \n', "line 2 of .* is no JSON .*; write one object a line"),
-    "other JSON": ('{"u": 7}\n[1]\n', "line 2 of .* is no object; write one object a line"),
-    "broken Parquet": (b"PAR1 and so on", r"x cannot be read \(.*\); write it anew"),
-    "Parquet cut off": (parquet(u=list(range(99)))[:-40], r"x cannot be read \(.*\); write it"),
-    "no rows": (parquet(u=[]), "x holds columns and no row; give a table with rows"),
-    "lists": (parquet(u=[[1]], i=[2]), r"column 'u' of .*x is of type List.*; leave it out"),
+    "broken JSON": (
+        '{"u": 7}\n{"u": \n',
+        "line 2 of .* is not valid JSON .*; write one object per",
+    ),
+    "other JSON": ('{"u": 7}\n[1]\n', "line 2 of .* is not a JSON object; write one object per"),
+    "broken Parquet": (b"PAR1 and so on", r"x cannot be read \(.*\); save it again"),
+    "Parquet cut off": (parquet(u=list(range(99)))[:-40], r"x cannot be read \(.*\); save it"),
+    "no rows": (parquet(u=[]), "x has columns but no rows; use a table with at least one row"),
+    "lists": (parquet(u=[[1]], i=[2]), r"column 'u' of .*x is of type List.*; remove it, or"),
     "a type of its own": (
         feather_of_own_type(),
-        "column 'user' of .* is of type Ext.*leave it out",
+        "column 'user' of .* is of type Ext.*remove it, or",
     ),
 }
 
@@ -239,11 +245,11 @@ def test_whatever_is_given_is_a_table_or_refused_in_words(content: bytes) -> Non
 
 
 def test_a_place_without_a_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="nowhere does not exist; give a table as CSV, TSV"):
+    with pytest.raises(DataError, match=r"nowhere does not exist; use an existing file \(CSV"):
         read_table(tmp_path / "nowhere")
-    with pytest.raises(DataError, match="is a folder; give the file of the table in it"):
+    with pytest.raises(DataError, match="is a folder; use a table file inside it"):
         read_table(tmp_path)
-    with pytest.raises(DataError, match="the separator is ''; give one such as"):
+    with pytest.raises(DataError, match="the separator '' is invalid; use one such as"):
         read(tmp_path, GOOD, separator="")
 
 

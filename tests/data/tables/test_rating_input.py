@@ -73,8 +73,7 @@ def test_every_library_and_order_of_rows_gives_the_same(
     table = ratings_from_frame(LIBRARIES[library](columns(rows)))
     assert as_dict(table) == {(user, item): rating for user, item, rating in rows}
     assert table.assumed[0] == (
-        "By their names, 'user' holds the users, 'item' holds the items, 'rating' holds the "
-        "ratings."
+        "By name, 'user' holds the users, 'item' holds the items, 'rating' holds the ratings."
     )
     shuffled = random.sample(rows, len(rows))
     other = ratings_from_arrays(*columns(shuffled).values())
@@ -100,11 +99,20 @@ def test_numbers_of_every_form_are_ratings(form: Any) -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([("a", 1, "4,5"), ("a", 2, "3,5")], "2 .* no numbers, such as '4,5', '3,5'; write a deci"),
-        ([("a", 1, "★★★")], "1 ratings in column 'rating' are no numbers, such as '★★★'; give num"),
-        ([("a", 1, "4.5")], "no numbers, such as '4.5'; turn the text into numbers"),
-        ([("a", 1, True)], "1 ratings .* are no numbers, such as True; give numbers"),
-        ([("a", 1, datetime.date(2026, 1, 1))], r"no numbers, such as datetime.date\(2026, 1, 1\)"),
+        (
+            [("a", 1, "4,5"), ("a", 2, "3,5")],
+            "2 of 2 .* not numbers, such as '4,5', '3,5'; use .* a deci",
+        ),
+        (
+            [("a", 1, "★★★")],
+            "1 of 1 ratings in column 'rating' are not numbers, such as '★★★'; use ",
+        ),
+        ([("a", 1, "4.5")], "not numbers, such as '4.5'; convert the text to numbers"),
+        ([("a", 1, True)], "1 of 1 ratings .* are not numbers, such as True; use numbers"),
+        (
+            [("a", 1, datetime.date(2026, 1, 1))],
+            r"not numbers, such as datetime.date\(2026, 1, 1\)",
+        ),
         ([("a", 1, "x"), ("a", 2, "y"), ("b", 1, "z"), ("b", 2, "w")], "such as 'x', 'y', 'z', …;"),
     ],
 )
@@ -116,11 +124,11 @@ def test_ratings_that_are_no_numbers_are_refused(rows: list[Any], message: str) 
 
 def test_arrays_that_are_no_numbers_are_refused() -> None:
     for values, message in [
-        ([True], "of type bool, such as np.True_; give numbers"),
-        (["4"], "of type <U1, such as np.str_.*give numbers"),
+        ([True], "of type bool, such as np.True_; pass numbers"),
+        (["4"], "of type <U1, such as np.str_.*pass numbers"),
         ([1j], "complex"),
         (np.ma.masked_array([1.0], [True]), "masked"),
-        ([1.0, 2.0], "1 users, 1 items and ratings of shape .2,.; give one of each"),
+        ([1.0, 2.0], "1 users, 1 items and ratings of shape .2,.; pass one of each"),
     ]:
         with pytest.raises(DataError, match=message):
             ratings_from_arrays(["a"], ["b"], values)
@@ -145,18 +153,18 @@ def test_missing_ratings_are_named_or_dropped(library: str) -> None:
     data = LIBRARIES[library](columns(MISSING))
     with pytest.raises(
         DataError,
-        match=r"4 of 6 ratings are missing, NaN or infinite \(at rows 1, "
-        r"2, 3, …, counted from 0\); leave those rows out, or say missing='drop'",
+        match=r"4 of 6 ratings are missing, NaN or infinite \(rows 1, "
+        r"2, 3, …, counting from 0\); remove those rows, or set the option missing to 'drop'",
     ):
         ratings_from_frame(data)
     table = ratings_from_frame(data, missing="drop")
     assert as_dict(table) == {("a", 1): 4.0, ("d", 1): 2.0}
     assert table.users.series.to_list() == ["a", "d"] and table.items.series.to_list() == [1]
-    assert table.assumed[-1] == "4 rows without a rating were left out."
+    assert table.assumed[-1] == "4 rows without a rating were dropped."
 
 
 def test_nothing_but_missing_ratings_is_refused() -> None:
-    with pytest.raises(DataError, match="every rating is missing, NaN or infinite"):
+    with pytest.raises(DataError, match="all ratings are missing, NaN or infinite"):
         ratings_from_frame(frame(("a", 1, NAN)), missing="drop")
 
 
@@ -212,41 +220,41 @@ def test_ratings_outside_the_scale_are_refused() -> None:
     [
         (
             pl.DataFrame({"user": [], "item": [], "rating": []}),
-            "empty: it has 3 columns and no row",
+            "the table has 3 columns but no rows",
         ),
-        (pd.DataFrame(), "the table is empty: it has 0 columns and no row"),
+        (pd.DataFrame(), "the table has 0 columns but no rows"),
         (
             pd.DataFrame([[1, 2, 3]], columns=["user", "user", "rating"]),
-            "several columns of one na",
+            "several columns of the same na",
         ),
-        (pd.DataFrame([[1, 2, 3]]), "a column is named 0, which is no text; rename it"),
-        ({"user": [1]}, "a dict is no table; give a data frame of pandas, polars or pyarrow"),
-        (np.ones((3, 3)), "a ndarray is no table; give a data frame"),
+        (pd.DataFrame([[1, 2, 3]]), "the column name 0 is not text; rename the column"),
+        ({"user": [1]}, "got an object of type dict; pass a data frame of pandas, polars"),
+        (np.ones((3, 3)), "got an object of type ndarray; pass a data frame"),
         (
             frame((None, 1, 1.0), ("a", 2, 1.0)),
-            r"1 user ids are missing \(at rows 0\); leave those",
+            r"1 of 2 user ids are missing \(rows 0, counting from 0\); rem",
         ),
         (
             frame((1, "x", 1.0), (1, None, 1.0)),
-            r"1 item ids are missing \(at rows 1\); leave those",
+            r"1 of 2 item ids are missing \(rows 1, counting from 0\); rem",
         ),
         (
             pd.DataFrame(columns([(1, 1, 1), ("1", 1, 1)])),
-            r"user ids are of different types: 1 \(i",
+            r"user ids have different types: 1 \(i",
         ),
         (
             pl.DataFrame({"a": [1], "b": [2], "c": [3], "d": [4]}),
-            "no telling names, and 'd' holds no t",
+            r"names are not recognised, and 'd' \(by position the times\) contains no",
         ),
         (
             pl.DataFrame({"a": [1.5], "b": [2], "c": [3]}),
-            "'a' holds fractions and would be the users",
+            r"'a' \(by position the users\) contains fractions",
         ),
         (
             pl.DataFrame({k: range(101) for k in "abc"}),
-            "'c' holds more than 100 different whole num",
+            r"'c' \(by position the ratings\) contains more than 100 distinct whole",
         ),
-        (pl.DataFrame({k: ["x"] for k in "abc"}), "ratings in column 'c' are no numbers"),
+        (pl.DataFrame({k: ["x"] for k in "abc"}), "ratings in column 'c' are not numbers"),
     ],
 )
 def test_tables_that_cannot_be_used_are_refused(data: Any, message: str) -> None:
@@ -265,7 +273,7 @@ def test_places_tell_where_no_name_does_and_it_is_said() -> None:
     table = ratings_from_frame(pl.DataFrame({"a": [1, 2], "b": [3, 4], "c": [5, 4], "d": times}))
     assert as_dict(table) == {(1, 3): 5.0, (2, 4): 4.0}
     assert table.assumed == (
-        "By their places, 'a' holds the users, 'b' holds the items, 'c' holds the ratings.",
+        "By position, 'a' holds the users, 'b' holds the items, 'c' holds the ratings.",
     )
 
 
@@ -303,7 +311,7 @@ def test_a_user_of_two_agents_is_refused() -> None:
     ):
         ratings_from_frame(frame(*OWNED, ("ann", 3, 1.0, "south")), agent="hospital")
     with pytest.raises(
-        DataError, match=r"no column 'ward' for the agents: .*The columns are 'user'"
+        DataError, match=r"no column 'ward' for the agents; .*The columns are 'user'"
     ):
         ratings_from_frame(frame(*OWNED), agent="ward")
 
@@ -315,13 +323,13 @@ def test_tables_of_several_owners_are_united() -> None:
     assert as_dict(table) == {("ann", 1): 2.0, ("bob", 1): 4.0, ("bob", 3): 5.0, ("zoe", 2): 1.0}
     assert table.owners is not None and table.owners.tolist() == [0, 1, 0]
     assert table.agents is None
-    assert table.assumed[1].startswith("Table 1: By their names, 'member' holds the users")
+    assert table.assumed[1].startswith("Table 1: By name, 'member' holds the users")
 
 
 @pytest.mark.parametrize(
     ("tables", "message"),
     [
-        ([], "there is no table at all; give at least one"),
+        ([], "there are no tables; pass at least one"),
         (
             [frame(("a", 1, 1.0), ("b", 1, 1.0)), frame(("b", 2, 1.0))],
             "1 users have ratings in several tables: user 'b' in 0 and 1; all ratings of",
@@ -329,7 +337,7 @@ def test_tables_of_several_owners_are_united() -> None:
         ([frame(("a", 1, 1.0)), frame(("b", 1, NAN))], "table 1: 1 of 1 ratings are missing, NaN"),
         (
             [frame(("a", 7, 1.0)), frame(("b", "7", 1.0))],
-            r"ids of table 0 are whole numbers \(such as 7\), those of table 1 text \(such as '7'",
+            r"ids of table 0 are whole numbers \(such as 7\), but those of table 1 are text \(such",
         ),
     ],
 )
@@ -366,12 +374,12 @@ def test_matrices_have_users_as_rows() -> None:
     ("matrix", "message"),
     [
         (np.array([[1.0, INF]]), "1 of 2 ratings are NaN or infinite"),
-        (np.array([[NAN]]), "there is no rating at all; give at least one"),
-        (np.array([1.0]), r"the matrix has shape \(1,\); give one with a row for each user"),
+        (np.array([[NAN]]), "there are no ratings; pass at least one"),
+        (np.array([1.0]), r"the matrix has shape \(1,\); pass a 2-d matrix with one row per user"),
         (np.array([[True]]), "the ratings are of type bool"),
         (sparse.csr_array([[True]]), "the ratings are of type bool"),
         (np.array([["x"]]), "the ratings are of type <U1"),
-        (sparse.coo_array(([1.0, 2.0], ([0, 0], [0, 0]))), "1 ratings repeat an entry"),
+        (sparse.coo_array(([1.0, 2.0], ([0, 0], [0, 0]))), "1 ratings repeat an existing entry"),
         (np.ma.masked_array([[1.0]], [[True]]), "masked"),
     ],
 )
@@ -387,8 +395,7 @@ def test_a_file_says_what_was_assumed_of_it(tmp_path: Path) -> None:
     assert [sentence.split("x.csv ")[-1] for sentence in table.assumed] == [
         "is separated by semicolons.",
         "has a header.",
-        "By their names, 'user_id' holds the users, 'book' holds the items, 'stars' holds the "
-        "ratings.",
+        "By name, 'user_id' holds the users, 'book' holds the items, 'stars' holds the ratings.",
     ]
 
 

@@ -42,30 +42,30 @@ def test_tasks_that_are_hard_to_judge_are_told() -> None:
     frame = pl.DataFrame({"t": [1, 2, 2, 3, 4, 4], "x": range(6), "y": [0.0, 5, 5, 1, 2, 3]})
     table = tasks_from_frame(frame, target="y", task="t")
     assert table.assumed[1:] == (
-        "2 tasks (1, 3) have one row only; none can be held out.",
-        "Task 2 has the same 'y' in every row; an error relative to its variance does not exist.",
+        "2 tasks (1, 3) have only one row; none can be held out.",
+        "Task 2 has the same 'y' in every row; an error relative to its variance is undefined.",
     )
 
 
 @pytest.mark.parametrize(
     ("changed", "options", "message"),
     [
-        ({"age": [1, 2, None, 4, 5]}, {}, "feature 'age' is missing, NaN or infinite in 1 rows "
-         r"\(at 2, counted from 0; the first belongs to task 'south'\); leave"),
-        ({"age": [np.nan] * 5}, {}, "the feature 'age' is .* in 5 rows .at 0, 1, 2, …, counted"),
+        ({"age": [1, 2, None, 4, 5]}, {}, "'age' is missing, NaN or infinite in 1 of 5 rows "
+         r"\(rows 2, counting from 0; the first belongs to task 'south'\); remove"),
+        ({"age": [np.nan] * 5}, {}, "the feature 'age' is .* in 5 of 5 rows .rows 0, 1, 2, …, cou"),
         ({"score": [1, np.inf, 2, 3, 4]}, {}, "the target 'score' is .* belongs to task 'north'"),
-        ({"age": list("abcde")}, {}, "5 values in column 'age' are no numbers, such as 'a', 'b', "
-         "'c', …; give numbers. Or name the features without it"),
-        ({"score": list("abcde")}, {}, "values in column 'score' are no numbers"),
-        ({"school": ["a", None, "b", "b", "b"]}, {}, r"1 task ids are missing \(at rows 1\)"),
-        ({}, {"target": "scor"}, "no column 'scor' for the targets: .*did you mean 'score'"),
-        ({}, {"task": "class"}, "no column 'class' for the tasks: .*The columns are 'school'"),
-        ({}, {"features": ["ages"]}, "no column 'ages' for the features: .*did you mean 'age'"),
-        ({}, {"features": []}, "there is no feature left to predict from. The columns are"),
-        ({}, {"features": "age"}, "features is the text 'age'; give a list of columns"),
-        ({}, {"features": ["age", "age"]}, "the feature 'age' is named twice; name it once"),
-        ({}, {"features": ["age", "score"]}, "share a column; give different ones"),
-        ({}, {"target": "school"}, "share a column; give different ones"),
+        ({"age": list("abcde")}, {}, "5 of 5 values in column 'age' are not numbers, such as 'a', "
+         "'b', 'c', …; use numbers. Or exclude this column from the features"),
+        ({"score": list("abcde")}, {}, "values in column 'score' are not numbers"),
+        ({"school": ["a", None, "b", "b", "b"]}, {}, r"1 of 5 task ids are missing \(rows 1, co"),
+        ({}, {"target": "scor"}, "no column 'scor' for the targets; did you mean 'score'"),
+        ({}, {"task": "class"}, "no column 'class' for the tasks; .*The columns are 'school'"),
+        ({}, {"features": ["ages"]}, "no column 'ages' for the features; did you mean 'age'"),
+        ({}, {"features": []}, "there are no features to predict from; .* The columns are"),
+        ({}, {"features": "age"}, "features is the string 'age'; pass a list of columns"),
+        ({}, {"features": ["age", "age"]}, "the feature 'age' is listed twice; list it once"),
+        ({}, {"features": ["age", "score"]}, "share a column; choose different columns"),
+        ({}, {"target": "school"}, "share a column; choose different columns"),
     ],
 )  # fmt: skip
 def test_messages_name_the_column_and_the_task(

@@ -1,4 +1,4 @@
-"""Ratings that stay in files until each agent reads its own part."""
+"""Ratings in files, of which each agent reads its own part."""
 
 from grassvine.data.stored.rating_dataset import RatingDataset
 from grassvine.data.stored.rating_part import RatingPart

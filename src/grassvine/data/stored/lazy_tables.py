@@ -1,21 +1,21 @@
-"""Tables that stay in their files: opened without being read, and only what is wanted is read."""
+"""Lazy access to tables in files."""
 
 import glob
 import os
 from typing import TYPE_CHECKING
 
-from grassvine.data.tables.files import plain_columns, read_table
+from grassvine.data.tables.files import check_column_types, read_table
 from grassvine.foundations.errors import DataError
 
 if TYPE_CHECKING:
     import polars as pl
 
 PARQUET = b"PAR1"
-WANTED = "give a Parquet file, a folder of them, or a pattern such as 'ratings/*.parquet'"
+EXPECTED = "use a Parquet file, a folder of them, or a pattern such as 'ratings/*.parquet'"
 
 
 def scan_table(source: str) -> "tuple[pl.LazyFrame, tuple[str, ...]]":
-    """Open a table of any form, and say what was assumed; one that is not Parquet is read."""
+    """Open a table of any format, reading it unless it is Parquet; also return what was assumed."""
     if os.path.isdir(source) or (os.path.isfile(source) and is_parquet(source)):
         return scan_parquet(source), ()
     read = read_table(source)
@@ -23,50 +23,50 @@ def scan_table(source: str) -> "tuple[pl.LazyFrame, tuple[str, ...]]":
 
 
 def scan_parquet(source: str) -> "pl.LazyFrame":
-    """Open a Parquet file, all of a folder with its subfolders, or all that a pattern matches.
+    """Open a Parquet file, all files in a folder and its subfolders, or all that match a pattern.
 
-    Names of folders such as ``shop=north`` are a column of what lies in them.
+    Folder names such as ``shop=north`` become a column of the rows inside.
     """
     import polars as pl
 
-    there = os.path.exists(source)
-    if not there and not glob.glob(source, recursive=True):
-        raise DataError(f"{source} does not exist; {WANTED}.")
+    exists = os.path.exists(source)
+    if not exists and not glob.glob(source, recursive=True):
+        raise DataError(f"{source} does not exist; {EXPECTED}.")
     if os.path.isfile(source) and not is_parquet(source):
-        raise DataError(f"{source} is no Parquet file; {WANTED}.")
+        raise DataError(f"{source} is not a Parquet file; {EXPECTED}.")
     try:
-        # what exists is meant by its name, though that may look like a pattern
-        table = pl.scan_parquet(source, glob=not there or os.path.isdir(source))
+        # the name of an existing file may look like a pattern
+        table = pl.scan_parquet(source, glob=not exists or os.path.isdir(source))
         schema = table.collect_schema()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as cause:
         raise DataError(
-            f"{source} cannot be read as Parquet ({_first_line(cause)}); {WANTED}."
+            f"{source} cannot be read as Parquet ({_first_line(cause)}); {EXPECTED}."
         ) from None
-    plain_columns(schema, source)  # though polars, unlike pyarrow, would run no code for them
+    check_column_types(schema, source)
     return table
 
 
-def collected(query: "pl.LazyFrame", source: str) -> "pl.DataFrame":
-    """Return what a query yields, reading its table piece by piece."""
+def collect(query: "pl.LazyFrame", source: str) -> "pl.DataFrame":
+    """Return the result of a query, streaming its table."""
     import polars as pl
 
     try:
         return query.collect(engine="streaming")
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as cause:
         raise DataError(
-            f"{source} cannot be read ({_first_line(cause)}); write it anew, all files of it with "
-            "the same columns."
+            f"{source} cannot be read ({_first_line(cause)}); save it again, with the same columns "
+            "in all files."
         ) from None
 
 
 def is_parquet(path: str) -> bool:
-    """Tell by its first bytes whether a file is Parquet."""
+    """Return whether a file starts with the magic bytes of Parquet."""
     try:
         with open(path, "rb") as file:
             return file.read(len(PARQUET)) == PARQUET
     except OSError as cause:
         raise DataError(
-            f"{path} cannot be read ({cause.strerror}); give a file that you may read."
+            f"{path} cannot be read ({cause.strerror}); check the path and its permissions."
         ) from None
 
 

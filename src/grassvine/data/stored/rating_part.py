@@ -1,4 +1,4 @@
-"""One agent's ratings in files, read where they are used."""
+"""One agent's ratings in files."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 
 from grassvine.data.ids import UNKNOWN, Ids
 from grassvine.data.ratings import Ratings
-from grassvine.data.stored.lazy_tables import collected
+from grassvine.data.stored.lazy_tables import collect
 from grassvine.data.stored.rating_place import RatingPlace
 from grassvine.data.tables.files import Table
 from grassvine.data.tables.rating_input import ratings_from_frame
@@ -18,18 +18,18 @@ from grassvine.foundations.errors import DataError
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RatingPart:
-    """Where one agent's ratings are, and the list of items that all agents share.
+    """The location of one agent's ratings, and the items that all agents share.
 
-    It holds no ratings and can be sent to where the agent lives. Calling it reads them.
+    It contains no ratings and can be sent to the agent's process. Calling it reads them.
 
     Attributes
     ----------
-    name
-        What a column calls the agent; or its file.
+    name : object
+        The agent's value in the agent column, or its file.
     place : RatingPlace
     rules : RatingRules
     items : Ids
-        Those of all agents.
+        The items of all agents.
     """
 
     name: Any
@@ -38,11 +38,11 @@ class RatingPart:
     items: Ids
 
     def __call__(self) -> Ratings:
-        """Read the ratings, by the numbers of the shared items; users are numbered from 0."""
+        """Read the ratings, with indices of the shared items and users numbered from 0."""
         return self.read().ratings
 
     def read(self) -> RatingTable:
-        """Read the ratings with the ids of their users, as an agent folds its own users in."""
+        """Read the ratings with their user ids, which an agent needs to fold in its users."""
         try:
             return self._read()
         except DataError as cause:
@@ -50,11 +50,11 @@ class RatingPart:
 
     def _read(self) -> RatingTable:
         place = self.place
-        frame = collected(place.rows(self.name), place.source)
+        frame = collect(place.rows(self.name), place.source)
         if not len(frame):
             raise DataError(
-                f"{place.source} holds no rating of it any more; look where they went, or make the "
-                "dataset anew."
+                f"{place.source} no longer contains ratings of this agent; restore them, or create "
+                "the dataset again."
             )
         own = ratings_from_frame(
             Table(frame),
@@ -67,13 +67,13 @@ class RatingPart:
         )
         number = self.items.numbers(own.items.series, "item")
         if (number == UNKNOWN).any():
-            few = own.items.at(np.flatnonzero(number == UNKNOWN)[:3]).to_list()
+            examples = own.items.at(np.flatnonzero(number == UNKNOWN)[:3]).to_list()
             raise DataError(
                 f"{int((number == UNKNOWN).sum())} items are not among the {len(self.items)} that "
-                f"all agents share (such as {', '.join(map(repr, few))}): {place.source} has "
-                "changed since they were listed; make the dataset anew."
+                f"all agents share (such as {', '.join(map(repr, examples))}): {place.source} has "
+                "changed since the dataset was created; create it again."
             )
-        # both lists ascend, so the entries of a user stay in order
+        # both id lists are ascending, so the entries of a user stay in order
         items = number.astype(np.int32)[own.ratings.items]
         ratings = Ratings(len(self.items), own.ratings.starts, items, own.ratings.values)
         return RatingTable(own.users, self.items, ratings, assumed=own.assumed)

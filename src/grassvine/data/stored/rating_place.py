@@ -1,10 +1,10 @@
-"""Where ratings lie in files, and which columns they have: no data."""
+"""Location and columns of ratings in files."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from grassvine.data.stored.lazy_tables import scan_parquet, scan_table
-from grassvine.data.tables.columns import guess_columns, listing, named_column
+from grassvine.data.tables.columns import guess_columns, named_column, unidentified
 from grassvine.foundations.errors import DataError
 
 if TYPE_CHECKING:
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RatingPlace:
-    """A table in files, and its columns.
+    """The source of a table and its columns.
 
     Attributes
     ----------
     source : str
-        A file; or a Parquet file, a folder of them, or a pattern.
+        A table file, a folder of Parquet files, or a pattern.
     user, item, rating : str
-        The columns.
+        Columns of users, items and ratings.
     agent : str or None
-        The column that names the agent of each row; without it all rows are one agent's.
+        Column of the agent of each row; if None, all rows belong to one agent.
     """
 
     source: str
@@ -32,9 +32,9 @@ class RatingPlace:
     agent: str | None = None
 
     def rows(self, agent: Any = None) -> "pl.LazyFrame":
-        """Return users, items and ratings under their columns' names, of one agent if it is told.
+        """Return the user, item and rating columns, of one agent or, by default, of all.
 
-        Of Parquet, nothing but these columns is read, and whatever its statistics allow is skipped.
+        For Parquet, only these columns are read, and its statistics are used to skip rows.
         """
         import polars as pl
 
@@ -49,7 +49,7 @@ class RatingPlace:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FoundRatings:
-    """A place, its table as it was opened there, and what was assumed."""
+    """A location of ratings, its opened table, and notes on what was assumed."""
 
     place: RatingPlace
     table: "pl.LazyFrame"
@@ -59,21 +59,16 @@ class FoundRatings:
 def find_ratings(
     source: str, chosen: dict[str, str | None], agent: str | None = None
 ) -> FoundRatings:
-    """Open ratings in files; their columns are told, or found by their names."""
+    """Open ratings in files; columns that are not chosen are identified by name."""
     table, assumed = scan_table(source) if agent is None else (scan_parquet(source), ())
     names = table.collect_schema().names()
     if agent is not None:
         named_column(names, agent, "agent")
     columns, by_place = guess_columns([name for name in names if name != agent], chosen)
     if by_place:
-        missing = " and ".join(f"{role}s" for role in by_place)
-        options = ", ".join(f"{role}=" for role in by_place)
-        raise DataError(
-            f"no column of {source} is named as that of the {missing}; say which it is "
-            f"({options}). {listing(names)}"
-        )
+        raise DataError(unidentified(by_place, names, source))
     if None in chosen.values():
-        told = ", ".join(f"{columns[role]!r} holds the {role}s" for role in chosen)
-        assumed += (f"By their names, {told}.",)
+        held = ", ".join(f"{columns[role]!r} holds the {role}s" for role in chosen)
+        assumed += (f"By name, {held}.",)
     place = RatingPlace(source, columns["user"], columns["item"], columns["rating"], agent)
     return FoundRatings(place, table, assumed)

@@ -1,14 +1,14 @@
-"""What is counted in files of ratings without holding them: items, agents, users, the range.
+"""Statistics of ratings in files: items, agents, users and the range of the ratings.
 
-Every number is an aggregate over a table that is read piece by piece. What is held at the end is a
-line for each item and each user.
+All of them are aggregates over a streamed table; only one row per item and per user is kept in
+memory.
 """
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grassvine.data.ids import as_column
-from grassvine.data.stored.lazy_tables import collected
+from grassvine.data.stored.lazy_tables import collect
 from grassvine.data.stored.rating_place import FoundRatings, RatingPlace
 from grassvine.data.tables.rating_rules import RatingRules
 from grassvine.foundations.errors import DataError
@@ -16,24 +16,24 @@ from grassvine.foundations.errors import DataError
 if TYPE_CHECKING:
     import polars as pl
 
-# To find different users polars nearly holds all rows, if users are many: about 10 bytes each. So
-# users are gone through in shares of about so many rows, but not more than so often.
+# To find the distinct users, polars needs about 10 bytes per row if there are many users. The users
+# are therefore divided into shares of about ROWS_AT_ONCE rows, but at most MAX_SHARES.
 ROWS_AT_ONCE = 2**23
-MOST_SHARES = 16
+MAX_SHARES = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RatingScan:
-    """What a table holds.
+    """Statistics of a table of ratings.
 
     Attributes
     ----------
     items, counts : series
-        The items that occur, and how many ratings each has.
+        The items that occur, and the number of ratings of each.
     agents : series or None
-        The agents that occur, where a column names them.
+        The agents that occur, if a column names them.
     users, owners : series
-        The users of each agent, and the agent's number.
+        The users of each agent, and the index of the agent.
     n_ratings : int
     lowest, highest : float
         The range of the ratings.
@@ -50,12 +50,12 @@ class RatingScan:
 
 
 def scan_ratings(found: FoundRatings, rules: RatingRules, number: int = 0) -> RatingScan:
-    """Count what a table holds; what can be seen to be wrong with it is refused.
+    """Compute the statistics of a table; raise an error if its content is invalid.
 
     Parameters
     ----------
-    number : int
-        The number of the agent to whom all belongs, where no column names agents.
+    number : int, default=0
+        Index of the agent that holds all rows, if no column names the agents.
     """
     import polars as pl
 
@@ -67,11 +67,11 @@ def scan_ratings(found: FoundRatings, rules: RatingRules, number: int = 0) -> Ra
     table = _with_numbers(table, place)
     n_rows, lowest, highest = _checked(table, rules, source)
     rows = table.filter(pl.col("rating").is_finite())
-    by_item = collected(rows.group_by("item").len(), source)
+    by_item = collect(rows.group_by("item").len(), source)
     if place.agent is None:
         agents, rows = None, rows.with_columns(agent=pl.lit(number))
     else:
-        named = collected(rows.select("agent").unique(), source)["agent"]
+        named = collect(rows.select("agent").unique(), source)["agent"]
         agents = as_column(named, "agent").sort()
     users = _users(rows, n_rows, source)
     owner = users["agent"]
@@ -97,20 +97,20 @@ def _with_numbers(table: "pl.LazyFrame", place: RatingPlace) -> "pl.LazyFrame":
     kind = table.collect_schema()["rating"]
     if not kind.is_numeric():
         raise DataError(
-            f"the ratings in column {place.rating!r} of {place.source} are of type {kind}; give "
-            "numbers."
+            f"the ratings in column {place.rating!r} of {place.source} are of type {kind}; convert "
+            "them to numbers."
         )
     return table.with_columns(pl.col("rating").cast(pl.Float64))
 
 
 def _checked(table: "pl.LazyFrame", rules: RatingRules, source: str) -> tuple[int, float, float]:
-    """Return the number of rows and the range of the ratings."""
+    """Check ids and ratings; return the number of rows and the range of the ratings."""
     import polars as pl
 
     rating = pl.col("rating")
     known = rating.filter(rating.is_finite())
     ids = [name for name in table.collect_schema().names() if name != "rating"]
-    facts = collected(
+    stats = collect(
         table.select(
             n_rows=pl.len(),
             n_known=known.len(),
@@ -120,26 +120,28 @@ def _checked(table: "pl.LazyFrame", rules: RatingRules, source: str) -> tuple[in
         ),
         source,
     ).row(0, named=True)
-    n_rows, n_unknown = facts["n_rows"], facts["n_rows"] - facts["n_known"]
+    n_rows, n_unknown = stats["n_rows"], stats["n_rows"] - stats["n_known"]
     if not n_rows:
-        raise DataError(f"{source} holds columns and no row; give a table with rows.")
+        raise DataError(f"{source} has columns but no rows; use a table with at least one row.")
     for name in ids:
-        if facts[name]:
+        if stats[name]:
             raise DataError(
-                f"{facts[name]} {name} ids in {source} are missing; leave those rows out."
+                f"{stats[name]} of {n_rows} {name} ids in {source} are missing; remove those rows."
             )
     if n_unknown and rules.missing == "error":
         raise DataError(
-            f"{n_unknown} of {n_rows} ratings in {source} are missing, NaN or infinite; leave "
-            "those rows out, or say missing='drop'."
+            f"{n_unknown} of {n_rows} ratings in {source} are missing, NaN or infinite; remove "
+            "those rows, or set the option missing to 'drop'."
         )
     if n_unknown == n_rows:
-        raise DataError(f"every rating in {source} is missing, NaN or infinite; give at least one.")
-    lowest, highest = float(facts["lowest"]), float(facts["highest"])
+        raise DataError(
+            f"all ratings in {source} are missing, NaN or infinite; provide at least one."
+        )
+    lowest, highest = float(stats["lowest"]), float(stats["highest"])
     if rules.scale is not None and not rules.scale[0] <= lowest <= highest <= rules.scale[1]:
         raise DataError(
-            f"the ratings in {source} reach from {lowest:g} to {highest:g}, beyond the scale from "
-            f"{rules.scale[0]:g} to {rules.scale[1]:g}; mend them, or give their own scale."
+            f"the ratings in {source} range from {lowest:g} to {highest:g}, outside the scale from "
+            f"{rules.scale[0]:g} to {rules.scale[1]:g}; fix them, or change the scale."
         )
     return n_rows, lowest, highest
 
@@ -153,13 +155,13 @@ def _n_missing(name: str, kind: "pl.DataType") -> "pl.Expr":
 
 
 def _users(rows: "pl.LazyFrame", n_rows: int, source: str) -> "pl.DataFrame":
-    """Return each user with each agent that has ratings of theirs."""
+    """Return the distinct pairs of user and agent."""
     import polars as pl
 
-    n_shares = min(MOST_SHARES, -(-n_rows // ROWS_AT_ONCE))
+    n_shares = min(MAX_SHARES, -(-n_rows // ROWS_AT_ONCE))
     pairs = rows.select("user", "agent")
     shares = (
         pairs.filter(pl.col("user").hash() % n_shares == share) if n_shares > 1 else pairs
         for share in range(n_shares)
     )
-    return pl.concat([collected(share.unique(), source) for share in shares])
+    return pl.concat([collect(share.unique(), source) for share in shares])

@@ -1,4 +1,4 @@
-"""Users' tables: files, data frames, arrays, and the labelled tables made of them."""
+"""Labelled tables, and functions that read them from files, data frames and arrays."""
 
 from grassvine.data.tables.export import safe_csv
 from grassvine.data.tables.files import Table, read_table

@@ -1,16 +1,17 @@
-"""Which column of a table is which, told by its name, else by its place."""
+"""Identification of the columns of a table, by name or by position."""
 
+import difflib
 import re
 from collections.abc import Sequence
 
-from grassvine.foundations.errors import DataError, unknown
+from grassvine.foundations.errors import DataError
 
-# Each also as "users", "userid" and "user ids".
-THINGS = {
+# Each name also counts as "users", "userid" and "user ids".
+ENTITY_NAMES = {
     "user": "user customer client member person reader reviewer visitor account patient",
     "item": "item movie film product book song track artist article joke game business anime sku",
 }
-OTHERS = {
+OTHER_NAMES = {
     "user": "uid",
     "item": "iid asin isbn",
     "rating": "rating ratings score scores star stars value values grade mark vote overall",
@@ -19,19 +20,19 @@ OTHERS = {
 
 
 def _known_names(role: str) -> set[str]:
-    things = THINGS.get(role, "").split()
-    return {thing + ending for thing in things for ending in ("", "s", "id", "ids")} | set(
-        OTHERS[role].split()
+    entities = ENTITY_NAMES.get(role, "").split()
+    return {entity + ending for entity in entities for ending in ("", "s", "id", "ids")} | set(
+        OTHER_NAMES[role].split()
     )
 
 
-NAMES = {role: _known_names(role) for role in OTHERS}
+NAMES = {role: _known_names(role) for role in OTHER_NAMES}
 
 
-def telling(names: Sequence[str]) -> dict[str, list[str]]:
-    """Return the names that tell what their column is, by role.
+def columns_by_role(names: Sequence[str]) -> dict[str, list[str]]:
+    """Return the names that are recognised, by role.
 
-    Upper case, spaces and signs do not count: ``User ID`` and ``user_id`` are the same.
+    Case, spaces and punctuation are ignored: ``User ID`` and ``user_id`` are the same.
     """
     bare = {name: re.sub(r"[\W_]+", "", name.casefold()) for name in names}
     found = {role: [name for name in names if bare[name] in NAMES[role]] for role in NAMES}
@@ -39,64 +40,70 @@ def telling(names: Sequence[str]) -> dict[str, list[str]]:
 
 
 def named_column(names: Sequence[str], name: str, what: str) -> str:
-    """Return the name of a column that somebody chose, if it is there."""
+    """Return the name of a chosen column; raise an error if the table does not have it."""
     if name not in names:
-        raise DataError(
-            f"there is no column {name!r} for the {what}s: {unknown('column', name, names)} "
-            f"{listing(names)}"
-        )
+        near = difflib.get_close_matches(str(name), names, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else "choose an existing column."
+        raise DataError(f"there is no column {name!r} for the {what}s; {hint} {listing(names)}")
     return name
 
 
 def guess_columns(
     names: Sequence[str], chosen: dict[str, str | None]
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return the columns of users, items and ratings, and those roles that only their place told.
+    """Return the column of each role, and the roles that were identified by position only.
 
-    Place decides where three columns are left for the three roles; a fourth and last one is then
-    returned as ``time``, and its content must bear that out.
+    Roles that no name identifies are assigned to the other columns by position, if there is one
+    for each. An extra last column of four is returned as ``time``; the caller must check it.
 
     Parameters
     ----------
     names : sequence of str
         The columns of a table.
     chosen : dict
-        For each of ``user``, ``item`` and ``rating`` a column, or None where it is to be guessed.
+        A column for each of ``user``, ``item`` and ``rating``, or None to identify it.
     """
     columns = {
         role: named_column(names, name, role) for role, name in chosen.items() if name is not None
     }
     if len(set(columns.values())) < len(columns):
-        raise DataError(f"one column is given for two things ({columns}); give different ones.")
+        raise DataError(
+            f"one column is chosen for several roles ({columns}); choose different columns."
+        )
     free = [name for name in names if name not in columns.values()]
-    told = telling(free)
+    recognised = columns_by_role(free)
     for role in chosen:
-        if role in columns or role not in told:
+        if role in columns or role not in recognised:
             continue
-        if len(told[role]) > 1:
+        if len(recognised[role]) > 1:
             raise DataError(
-                f"the columns {_quoted(told[role])} may all be the {role}s; say {role}= one of "
-                f"them. {listing(names)}"
+                f"the columns {_quoted(recognised[role])} could all hold the {role}s; choose one "
+                f"explicitly (option: {role}). {listing(names)}"
             )
-        columns[role] = told[role][0]
+        columns[role] = recognised[role][0]
     open_roles = [role for role in chosen if role not in columns]
-    timeless = [name for name in free if name not in told.get("time", [])]
+    timeless = [name for name in free if name not in recognised.get("time", [])]
     rest = [name for name in timeless if name not in columns.values()]
     if open_roles and len(names) == 4 and rest[len(open_roles) :] == [names[-1]]:
         columns["time"] = rest.pop()
     if open_roles and len(rest) != len(open_roles):
-        missing = " and ".join(f"{role}s" for role in open_roles)
-        options = ", ".join(f"{role}=" for role in open_roles)
-        raise DataError(
-            f"no column is named as that of the {missing}; say which it is ({options}). "
-            f"{listing(names)}"
-        )
+        raise DataError(unidentified(open_roles, names, "the table"))
     columns.update(zip(open_roles, rest, strict=False))
     return columns, tuple(open_roles)
 
 
+def unidentified(roles: Sequence[str], names: Sequence[str], table: str) -> str:
+    """Return the error message for roles that no column name identifies."""
+    *others, last = (f"{role}s" for role in roles)
+    missing = f"{', '.join(others)} and {last}" if others else last
+    return (
+        f"no column name of {table} identifies the {missing}; choose the columns explicitly "
+        f"(options: {', '.join(roles)}). {listing(names)}"
+    )
+
+
 def listing(names: Sequence[str]) -> str:
-    """Name the columns of a table."""
+    """Return a sentence that lists the columns of a table."""
     shown = _quoted(names[:20]) + (", …" if len(names) > 20 else "")
     return f"The columns are {shown}."
 

@@ -1,4 +1,4 @@
-"""Text with a separator: CSV and its kin. What the file does not say is sniffed, and told."""
+"""Reader for CSV and other delimited text, which detects and reports separator and header."""
 
 import csv
 import io
@@ -6,25 +6,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from grassvine.data.tables.columns import telling
+from grassvine.data.tables.columns import columns_by_role
 from grassvine.data.tables.numerals import is_missing, is_number, numbers_of
 from grassvine.foundations.errors import DataError
 
 if TYPE_CHECKING:
     import polars as pl
 
-# In this order where several cut the lines equally well.
+# In order of preference if several split the lines equally well.
 SEPARATORS = {"::": "'::'", "\t": "tabs", ";": "semicolons", "|": "bars", ",": "commas"}
-LOOKED_AT = 2**16  # bytes
-MOST_RECORDS = 50
-STAND_IN = "\x1f"  # for '::', as polars separates by one byte only
+SAMPLE_BYTES = 2**16
+MAX_RECORDS = 50
+SUBSTITUTE = "\x1f"  # for '::', because polars supports only one-byte separators
 
 Record = list[str]
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
-    """How a text is cut into columns."""
+class Dialect:
+    """Separator and header of a text, and notes on what was assumed."""
 
     separator: str
     header: bool
@@ -34,36 +34,37 @@ class Form:
 def read_delimited(
     data: bytes, name: str, separator: str | None, header: bool | None
 ) -> "tuple[pl.DataFrame, tuple[str, ...]]":
-    """Read text into a frame, and say what was assumed."""
+    """Read text into a frame; return it and notes on what was assumed."""
     import polars as pl
 
     text = _head(data, name)
-    form = _sniff(text, name, separator, header)
-    names = _names(records(text, form.separator)[0], form.header, name)
-    plain = len(form.separator.encode()) == 1
+    dialect = _sniff(text, name, separator, header)
+    names = _names(records(text, dialect.separator)[0], dialect.header, name)
+    separator = dialect.separator
+    one_byte = len(separator.encode()) == 1
     try:
         frame = pl.read_csv(
-            data if plain else data.replace(form.separator.encode(), STAND_IN.encode()),
-            has_header=form.header,
+            data if one_byte else data.replace(separator.encode(), SUBSTITUTE.encode()),
+            has_header=dialect.header,
             new_columns=names,
-            separator=form.separator if plain else STAND_IN,
-            quote_char='"' if plain else None,
+            separator=separator if one_byte else SUBSTITUTE,
+            quote_char='"' if one_byte else None,
             infer_schema=False,
         )
     except pl.exceptions.PolarsError:
-        _refuse(data, name, form, len(names))
-    assumed = form.assumed
+        _refuse(data, name, separator, len(names))
+    assumed = dialect.assumed
     blank = frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
     if blank.any():
         frame = frame.filter(~blank)
-        assumed += (f"{blank.sum()} blank lines of {name} were skipped.",)
+        assumed += (f"{blank.sum()} blank lines in {name} were skipped.",)
     if not len(frame):
-        raise DataError(f"{name} holds a header and no row; give a table with rows.")
+        raise DataError(f"{name} has a header but no rows; use a table with at least one row.")
     return frame.select(numbers_of(column) for column in frame), assumed
 
 
 def records(text: str, separator: str) -> list[Record]:
-    """Cut text into records of fields; blank lines are none, and nor is text with faulty quotes."""
+    """Split text into records, skipping blank lines; return none if the quotes are invalid."""
     if len(separator) > 1:
         return [line.split(separator) for line in text.splitlines() if line.strip()]
     try:
@@ -77,16 +78,16 @@ def _reader(text: str, separator: str) -> Any:
 
 
 def _head(data: bytes, name: str) -> str:
-    """The first lines, decoded."""
-    head = data[:LOOKED_AT]
+    """Return the first lines, decoded."""
+    head = data[:SAMPLE_BYTES]
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise DataError(f"{name} is encoded in UTF-16; save it as UTF-8.")
     if b"\0" in head:
         raise DataError(
-            f"{name} is no table in a form that is read; give CSV, TSV, Parquet, Feather or JSON "
+            f"{name} is not a table in a supported format; use CSV, TSV, Parquet, Feather or JSON "
             "lines."
         )
-    if len(data) > LOOKED_AT and b"\n" in head:
+    if len(data) > SAMPLE_BYTES and b"\n" in head:
         head = head[: head.rindex(b"\n")]
     try:
         return head.decode()
@@ -94,16 +95,16 @@ def _head(data: bytes, name: str) -> str:
         _refuse_encoding(data, name, cause.start)
 
 
-def _sniff(text: str, name: str, separator: str | None, header: bool | None) -> Form:
+def _sniff(text: str, name: str, separator: str | None, header: bool | None) -> Dialect:
     assumed = []
     if separator is None:
         separator = _separator(text, name)
         assumed.append(f"{name} is separated by {SEPARATORS[separator]}.")
     elif not separator or set(separator) & set('"\r\n'):
         raise DataError(
-            f"the separator is {separator!r}; give one such as ',', ';', '|', '::' or a tab."
+            f"the separator {separator!r} is invalid; use one such as ',', ';', '|', '::' or a tab."
         )
-    sample = records(text, separator)[:MOST_RECORDS]
+    sample = records(text, separator)[:MAX_RECORDS]
     if not sample:
         _refuse_quotes(name)
     if header is None:
@@ -111,43 +112,42 @@ def _sniff(text: str, name: str, separator: str | None, header: bool | None) -> 
         assumed.append(
             f"{name} has a header."
             if header
-            else f"{name} has no header; its columns are called column 1 … column {n_columns}."
+            else f"{name} has no header; its columns are named column 1 … column {n_columns}."
         )
-    return Form(separator, header, tuple(assumed))
+    return Dialect(separator, header, tuple(assumed))
 
 
 def _separator(text: str, name: str) -> str:
-    """The separator that cuts most lines like the first, and among such into most fields.
+    """Return the separator that splits most lines like the first; among equals, into most fields.
 
-    A few lines may be faulty, the last cut off: those are refused when the table is read.
+    A few lines may be invalid or truncated; reading the table rejects them.
     """
-    merits = {}
+    scores = {}
     for separator in SEPARATORS:
-        sample = records(text, separator)[:MOST_RECORDS]
+        sample = records(text, separator)[:MAX_RECORDS]
         n_alike = sum(len(record) == len(sample[0]) for record in sample)
         if sample and len(sample[0]) > 1 and 2 * n_alike > len(sample):
-            merits[separator] = (n_alike / len(sample), len(sample[0]))
-    if not merits:
+            scores[separator] = (n_alike / len(sample), len(sample[0]))
+    if not scores:
         first = text.splitlines()[0][:60]
         raise DataError(
-            f"neither tabs, commas, semicolons, bars nor '::' cut the lines of {name} into the "
-            f"same number of columns (the first is {first!r}); name the separator, or mend the "
-            "lines."
+            f"neither tabs, commas, semicolons, bars nor '::' split the lines of {name} into the "
+            f"same number of columns (the first line is {first!r}); specify the separator, or fix "
+            "the lines."
         )
-    return max(merits, key=lambda one: merits[one])
+    return max(scores, key=lambda one: scores[one])
 
 
 def _has_header(sample: list[Record]) -> bool:
-    """Tell whether the first record names the columns.
+    """Return whether the first record names the columns.
 
-    It does where it has no number in a column that otherwise consists of numbers. Where no column
-    does, or there is no other record, it does unless there is a number in it; telling names decide
-    in any case.
+    It does if it contains recognised names of several roles, or text above a column of numbers. If
+    no column consists of numbers, or there is no other record, it does if it contains no number.
     """
     import polars as pl
 
     first, *others = sample
-    if len(telling(first)) > 1:
+    if len(columns_by_role(first)) > 1:
         return True
     of_numbers = [
         name
@@ -163,47 +163,47 @@ def _names(first: Record, header: bool, name: str) -> list[str]:
     if not header:
         return [f"column {k}" for k in range(1, len(first) + 1)]
     names = [field.strip() for field in first]
-    twice = sorted({one for one in names if names.count(one) > 1})
-    if twice:
+    repeated = sorted({one for one in names if names.count(one) > 1})
+    if repeated:
         raise DataError(
-            f"{name} has several columns named {twice[0]!r}; give every column a name of its own."
+            f"{name} has several columns named {repeated[0]!r}; give each column a unique name."
         )
     return names
 
 
-def _refuse_encoding(data: bytes, name: str, place: int) -> NoReturn:
-    line = data[:place].count(b"\n") + 1
-    raise DataError(f"line {line} of {name} is not encoded in UTF-8; save the file as UTF-8.")
+def _refuse_encoding(data: bytes, name: str, position: int) -> NoReturn:
+    line = data[:position].count(b"\n") + 1
+    raise DataError(f"line {line} of {name} is not valid UTF-8; save the file as UTF-8.")
 
 
-def _refuse(data: bytes, name: str, form: Form, n_fields: int) -> NoReturn:
-    """Name the first line that polars could not take."""
+def _refuse(data: bytes, name: str, separator: str, n_fields: int) -> NoReturn:
+    """Raise an error that names the first line that polars cannot parse."""
     try:
         text = data.decode()
-    except UnicodeDecodeError as fault:
-        _refuse_encoding(data, name, fault.start)
+    except UnicodeDecodeError as cause:
+        _refuse_encoding(data, name, cause.start)
     try:
-        too_long = next((at for at in _sizes(text, form.separator) if at[1] > n_fields), None)
+        too_long = next((at for at in _sizes(text, separator) if at[1] > n_fields), None)
     except csv.Error:
         too_long = None
     if too_long is None:
         _refuse_quotes(name)
     raise DataError(
         f"line {too_long[0]} of {name} has {too_long[1]} fields, but the first line has "
-        f"{n_fields}; mend that line, or put quotation marks around a field that holds the "
+        f"{n_fields}; fix that line, or put quotation marks around fields that contain the "
         "separator."
     )
 
 
 def _refuse_quotes(name: str) -> NoReturn:
     raise DataError(
-        f"{name} has a quotation mark that is not closed, or one within a field; double quotation "
-        "marks within a field, and put one at either end of it."
+        f"{name} has an unclosed or misplaced quotation mark; enclose such fields in quotation "
+        "marks, and double those inside a field."
     )
 
 
 def _sizes(text: str, separator: str) -> Iterator[tuple[int, int]]:
-    """The line at which each record ends, and its number of fields."""
+    """Yield the line number at which each record ends, and its number of fields."""
     if len(separator) > 1:
         for number, line in enumerate(text.splitlines(), 1):
             yield number, len(line.split(separator))

@@ -1,4 +1,4 @@
-"""Tables for spreadsheets and for programs."""
+"""Export of tables to files."""
 
 import io
 from typing import TYPE_CHECKING
@@ -10,15 +10,15 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".csv", ".parquet", ".feather", ".arrow", ".jsonl", ".ndjson")
 
-# A cell of text that begins so is run as a formula by spreadsheets.
+# Spreadsheets execute a text cell that begins with one of these as a formula.
 FORMULA = r"^[=+\-@\t\r\n]"
 
 
 def safe_csv(frame: "pl.DataFrame") -> bytes:
-    """Return a table as CSV in which no text is taken for a formula: such text begins with ``'``.
+    """Encode a table as CSV that is safe to open in a spreadsheet.
 
-    Numbers are left alone. This is for people; for programs write Parquet or JSON, where nothing
-    needs to be changed.
+    Text that a spreadsheet would execute as a formula gets a leading ``'``; numbers are unchanged.
+    For programs, write Parquet or JSON lines, which store the values as they are.
     """
     import polars as pl
     from polars import selectors
@@ -37,16 +37,16 @@ def safe_csv(frame: "pl.DataFrame") -> bytes:
 
 
 def encode_table(frame: "pl.DataFrame", suffix: str) -> bytes:
-    """Return a table in the form that a file's suffix names: CSV, Parquet, Feather, JSON lines."""
-    whole = io.BytesIO()
+    """Encode a table as CSV, Parquet, Feather or JSON lines, depending on the file suffix."""
+    file = io.BytesIO()
     if suffix == ".csv":
         return safe_csv(frame)
     if suffix == ".parquet":
-        frame.write_parquet(whole)
+        frame.write_parquet(file)
     elif suffix in (".feather", ".arrow"):
-        frame.write_ipc(whole)
+        frame.write_ipc(file)
     elif suffix in (".jsonl", ".ndjson"):
-        frame.write_ndjson(whole)
+        frame.write_ndjson(file)
     else:
-        raise DataError(unknown("suffix of a table", suffix, SUFFIXES))
-    return whole.getvalue()
+        raise DataError(unknown("table suffix", suffix, SUFFIXES))
+    return file.getvalue()

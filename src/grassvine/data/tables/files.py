@@ -1,6 +1,6 @@
-"""Users' tables in files: CSV and its kin, Parquet, Feather, JSON lines; packed with gzip or not.
+"""Reader for tables in files: delimited text, Parquet, Feather and JSON lines, also with gzip.
 
-The form is seen in the content. Where the file leaves something open, it is sniffed and told.
+The content decides on the format. Whatever a file leaves open is detected and reported.
 """
 
 import gzip
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
     import polars as pl
 
 GZIP = b"\x1f\x8b"
-LARGEST_GROWTH = 200  # of a packed file; ratings grow to about ten times their size
+MAX_EXPANSION = 200  # of a gzip file; ratings expand to about ten times their size
 CHUNK = 2**20
 
-FORMS = "CSV, TSV, Parquet, Feather or JSON lines"
+FORMATS = "CSV, TSV, Parquet, Feather or JSON lines"
 READERS = {b"PAR1": "read_parquet", b"ARROW1": "read_ipc", b"\xff\xff\xff\xff": "read_ipc_stream"}
-OTHERS = {
-    b"FEA1": "is of the first version of Feather; write it anew as Feather 2 or Parquet",
-    b"SQLite format 3": "is a database; export the table as CSV or Parquet",
-    b"\x89HDF": "is HDF5; export the table as CSV or Parquet",
-    b"[": "is one JSON list; write one object a line (JSON lines)",
+UNSUPPORTED = {
+    b"FEA1": "is a Feather file of version 1; save it as Feather 2 or Parquet",
+    b"SQLite format 3": "is an SQLite database; export the table as CSV or Parquet",
+    b"\x89HDF": "is an HDF5 file; export the table as CSV or Parquet",
+    b"[": "is a JSON list; write one object per line (JSON lines)",
 }
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """A table as read, and sentences that say what was assumed about its file."""
+    """A table read from a file, and notes on what was assumed about the file."""
 
     frame: "pl.DataFrame"
     assumed: tuple[str, ...] = ()
@@ -51,20 +51,20 @@ def read_table(
     Parameters
     ----------
     source : path or "-"
-        CSV, TSV, other text with separators (``;``, ``|`` or MovieLens' ``::``), Parquet, Feather,
-        Arrow or JSON lines, also packed with gzip; ``-`` is standard input.
+        CSV, TSV, other delimited text (``;``, ``|`` or ``::`` as in MovieLens), Parquet, Feather,
+        Arrow or JSON lines, optionally compressed with gzip; ``-`` is standard input.
     separator : str, optional
-        What separates the fields of a text; sniffed unless told.
+        Separator of the fields in a text file; detected by default.
     header : bool, optional
-        Whether the first line of a text names the columns; sniffed unless told.
+        Whether the first line of a text file names the columns; detected by default.
 
     Notes
     -----
-    A column of text is whole numbers only where all of it is, each written as one would write it:
-    007, +49170 and numbers beyond 2⁶³ are ids and stay text.
+    A column of a text file becomes integers only if every field is an integer in its usual
+    notation: 007, +49170 and integers of 2⁶³ or more are ids and stay text.
     """
     name = "standard input" if os.fspath(source) == "-" else str(source)
-    data = _unpacked(_content(source), name)
+    data = _decompressed(_content(source), name)
     refuse_foreign(data[:LONGEST_LINE], name)
     for magic, reader in READERS.items():
         if data.startswith(magic):
@@ -72,7 +72,7 @@ def read_table(
     by_suffix = Path(name.removesuffix(".gz")).suffix.lower()
     if is_json_lines(data) or by_suffix in (".jsonl", ".ndjson"):
         return Table(read_json_lines(data, name))
-    for magic, reason in OTHERS.items():
+    for magic, reason in UNSUPPORTED.items():
         if data.startswith(magic):
             raise DataError(f"{name} {reason}.")
     return Table(*read_delimited(data, name, separator, header))
@@ -82,30 +82,32 @@ def _content(source: str | os.PathLike[str]) -> bytes:
     try:
         return sys.stdin.buffer.read() if os.fspath(source) == "-" else Path(source).read_bytes()
     except FileNotFoundError:
-        raise DataError(f"{source} does not exist; give a table as {FORMS}.") from None
+        raise DataError(f"{source} does not exist; use an existing file ({FORMATS}).") from None
     except IsADirectoryError:
-        raise DataError(f"{source} is a folder; give the file of the table in it.") from None
+        raise DataError(f"{source} is a folder; use a table file inside it.") from None
     except OSError as cause:
         raise DataError(
-            f"{source} cannot be read ({cause.strerror}); give a file that you may read."
+            f"{source} cannot be read ({cause.strerror}); check the path and its permissions."
         ) from None
 
 
-def _unpacked(data: bytes, name: str) -> bytes:
-    """The content of what was packed with gzip, without the mark of its encoding."""
+def _decompressed(data: bytes, name: str) -> bytes:
+    """Return the content, decompressed if it is gzip, without a byte order mark."""
     if data.startswith(GZIP):
         whole = bytearray()
         try:
-            with gzip.open(io.BytesIO(data)) as packed:
-                while chunk := packed.read(CHUNK):
+            with gzip.open(io.BytesIO(data)) as file:
+                while chunk := file.read(CHUNK):
                     whole += chunk
-                    if len(whole) > LARGEST_GROWTH * len(data) + CHUNK:
+                    if len(whole) > MAX_EXPANSION * len(data) + CHUNK:
                         raise DataError(
-                            f"{name} grows to more than {LARGEST_GROWTH} times its size; unpack it "
-                            "yourself, if you trust it."
+                            f"{name} expands to more than {MAX_EXPANSION} times its size; "
+                            "decompress it yourself if you trust it."
                         )
         except (gzip.BadGzipFile, EOFError, zlib.error) as cause:
-            raise DataError(f"{name} is cut off or altered ({cause}); get it anew.") from None
+            raise DataError(
+                f"{name} is truncated or corrupt ({cause}); download or create it again."
+            ) from None
         data = bytes(whole)
     return data.removeprefix(BYTE_ORDER_MARK)
 
@@ -116,19 +118,19 @@ def _columnar(data: bytes, reader: str, name: str) -> "pl.DataFrame":
     try:
         frame: pl.DataFrame = getattr(pl, reader)(data)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as cause:
-        raise DataError(f"{name} cannot be read ({cause}); write it anew.") from None
-    plain_columns(frame.schema, name)
+        raise DataError(f"{name} cannot be read ({cause}); save it again.") from None
+    check_column_types(frame.schema, name)
     if not len(frame):
-        raise DataError(f"{name} holds columns and no row; give a table with rows.")
+        raise DataError(f"{name} has columns but no rows; use a table with at least one row.")
     return frame
 
 
-def plain_columns(schema: "Mapping[str, pl.DataType]", name: str) -> None:
-    """Refuse columns of types that bring code or structure with them."""
+def check_column_types(schema: "Mapping[str, pl.DataType]", name: str) -> None:
+    """Raise an error for columns of nested, object or extension types."""
     for column, kind in schema.items():
         if kind.is_nested() or not _is_plain(kind):
             raise DataError(
-                f"the column {column!r} of {name} is of type {kind}; leave it out, or write it as "
+                f"the column {column!r} of {name} is of type {kind}; remove it, or save it as "
                 "numbers, text or dates."
             )
 

@@ -1,4 +1,4 @@
-"""Data frames of any library, read column by column and never modified."""
+"""Read access to data frames of any library."""
 
 import numbers
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def open_frame(frame: Any) -> "narwhals.DataFrame[Any]":
-    """Return a frame of pandas, polars, pyarrow or another library behind one face."""
+    """Wrap a frame of pandas, polars, pyarrow or another library with narwhals."""
     import narwhals
     from narwhals.exceptions import DuplicateError
 
@@ -24,57 +24,59 @@ def open_frame(frame: Any) -> "narwhals.DataFrame[Any]":
         whole = opened.collect() if isinstance(opened, narwhals.LazyFrame) else opened
         names = whole.columns
     except DuplicateError as cause:
-        twice = " ".join(str(cause).split())
+        reason = " ".join(str(cause).split())
         raise DataError(
-            f"the table has several columns of one name ({twice}); give every column a name of its "
-            "own."
+            f"the table has several columns of the same name ({reason}); give each column a unique "
+            "name."
         ) from None
     except TypeError:
         raise DataError(
-            f"a {type(frame).__name__} is no table; give a data frame of pandas, polars or pyarrow "
-            "(arrays and matrices have functions of their own)."
+            f"got an object of type {type(frame).__name__}; pass a data frame of pandas, polars or "
+            "pyarrow (other functions take arrays and matrices)."
         ) from None
-    odd = [name for name in names if not isinstance(name, str)]
-    if odd:
-        raise DataError(f"a column is named {odd[0]!r}, which is no text; rename it.")
+    invalid = [name for name in names if not isinstance(name, str)]
+    if invalid:
+        raise DataError(f"the column name {invalid[0]!r} is not text; rename the column.")
     if not len(whole):
-        raise DataError(f"the table is empty: it has {len(names)} columns and no row.")
+        raise DataError(
+            f"the table has {len(names)} columns but no rows; use a table with at least one row."
+        )
     return whole
 
 
 def numbers_in(column: "narwhals.Series[Any]", what: str) -> Array:
-    """Return a column of numbers as floats, NaN where one is missing.
+    """Return a column of numbers as floats, with NaN for missing values.
 
     Parameters
     ----------
     column : series
-        Of numbers; text, dates and truth values are refused, also where they look like numbers.
+        Numbers. Text, dates and booleans are rejected, even text that looks like numbers.
     what : str
-        What they are, for messages: ``"ratings"``.
+        What the numbers are, for error messages: ``"ratings"``.
     """
     import narwhals
 
     if column.dtype.is_numeric():
         return column.cast(narwhals.Float64).to_numpy().astype(np.float64)
     given = column.to_list()
-    odd = [one for one in given if not _is_missing(one) and not _is_number(one)]
-    if odd or column.dtype.is_temporal():
-        _refuse(odd or given, what)
+    invalid = [one for one in given if not _is_missing(one) and not _is_number(one)]
+    if invalid or column.dtype.is_temporal():
+        _refuse(invalid or given, len(given), what)
     return np.array([np.nan if _is_missing(one) else float(one) for one in given])
 
 
-def _refuse(odd: Sequence[object], what: str) -> None:
-    different = list(dict.fromkeys(map(repr, odd)))
-    examples = ", ".join(different[:3]) + (", …" if len(different) > 3 else "")
-    comma = any(isinstance(one, str) and _is_numeral(one.replace(",", ".")) for one in odd)
-    text_of_numbers = all(isinstance(one, str) and _is_numeral(one) for one in odd)
-    if text_of_numbers:
-        mend = "turn the text into numbers."
+def _refuse(invalid: Sequence[object], total: int, what: str) -> None:
+    distinct = list(dict.fromkeys(map(repr, invalid)))
+    examples = ", ".join(distinct[:3]) + (", …" if len(distinct) > 3 else "")
+    comma = any(isinstance(one, str) and _is_numeral(one.replace(",", ".")) for one in invalid)
+    numeric_text = all(isinstance(one, str) and _is_numeral(one) for one in invalid)
+    if numeric_text:
+        fix = "convert the text to numbers."
     elif comma:
-        mend = "write a decimal point, not a comma, and give numbers."
+        fix = "use numbers with a decimal point, not a comma."
     else:
-        mend = "give numbers."
-    raise DataError(f"{len(odd)} {what} are no numbers, such as {examples}; {mend}")
+        fix = "use numbers."
+    raise DataError(f"{len(invalid)} of {total} {what} are not numbers, such as {examples}; {fix}")
 
 
 def _is_number(one: object) -> bool:

@@ -1,4 +1,4 @@
-"""JSON lines: one object a line, whose keys are the columns."""
+"""Reader for JSON lines: one object per line, whose keys are the columns."""
 
 import json
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def is_json_lines(data: bytes) -> bool:
-    """Tell whether the first line is an object."""
+    """Return whether the first line is a JSON object."""
     if not data.startswith(b"{"):
         return False
     try:
@@ -20,9 +20,9 @@ def is_json_lines(data: bytes) -> bool:
 
 
 def read_json_lines(data: bytes, name: str) -> "pl.DataFrame":
-    """Read a table; a key that an object lacks is missing there.
+    """Read a table; keys that an object lacks are missing values.
 
-    Polars would turn 7 and "7" of one column into the same text; here they are told apart.
+    A column that mixes 7 and "7" is an error; polars would turn both into the same text.
     """
     import polars as pl
 
@@ -35,10 +35,12 @@ def read_json_lines(data: bytes, name: str) -> "pl.DataFrame":
             row = json.loads(line)
         except ValueError as cause:
             raise DataError(
-                f"line {number} of {name} is no JSON ({cause}); write one object a line."
+                f"line {number} of {name} is not valid JSON ({cause}); write one object per line."
             ) from None
         if not isinstance(row, dict):
-            raise DataError(f"line {number} of {name} is no object; write one object a line.")
+            raise DataError(
+                f"line {number} of {name} is not a JSON object; write one object per line."
+            )
         for key in row:
             if key not in columns:
                 columns[key] = [None] * n_rows
@@ -46,7 +48,7 @@ def read_json_lines(data: bytes, name: str) -> "pl.DataFrame":
             values.append(row.get(key))
         n_rows += 1
     if not n_rows or not columns:
-        raise DataError(f"{name} holds no row; give a table with rows.")
+        raise DataError(f"{name} has no rows; use a table with at least one row.")
     return pl.DataFrame([_column(key, values, name) for key, values in columns.items()])
 
 
@@ -59,12 +61,12 @@ def _column(key: str, values: list[Any], name: str) -> "pl.Series":
     if len(kinds) > 1:
         one, other = list(kinds.values())[:2]
         raise DataError(
-            f"the column {key!r} of {name} holds values of different types, such as {one!r} and "
-            f"{other!r}; write all of them in one."
+            f"the column {key!r} of {name} contains values of different types, such as {one!r} "
+            f"and {other!r}; use one type."
         )
     try:
         return pl.Series(key, values)
     except (pl.exceptions.PolarsError, TypeError, OverflowError) as cause:
         raise DataError(
-            f"the column {key!r} of {name} cannot be used ({cause}); write it as text."
+            f"the column {key!r} of {name} cannot be used ({cause}); save it as text."
         ) from None

@@ -1,8 +1,8 @@
-"""Which columns of text hold numbers.
+"""Conversion of text columns to numbers.
 
-A text file does not say what its columns are. A column is whole numbers only where writing the
-numbers yields the same text again, so that nothing is lost: 007, +49170 and numbers of twenty
-digits are ids, and stay text. The whole column decides, not its first rows.
+A text file does not declare types. A column becomes integers only if formatting them yields the
+same text again, so that nothing is lost: 007, +49170 and integers of twenty digits are ids and stay
+text. The whole column decides, not its first rows.
 """
 
 from typing import TYPE_CHECKING
@@ -10,27 +10,27 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import polars as pl
 
-# At most 15 digits before the point: more would not survive as a float.
+# At most 15 digits before the decimal point: a float64 cannot represent more exactly.
 NUMBER = r"^-?(?:0|[1-9][0-9]{0,14})?(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?$|^-?inf(?:inity)?$"
 MISSING = ["", "-", "?", "na", "n/a", "nan", "null", "none"]
 
 
 def is_number(field: str) -> bool:
-    """Tell whether a field on its own would be a number."""
+    """Return whether a single field is a number."""
     import polars as pl
 
     return numbers_of(pl.Series([field])).dtype != pl.String
 
 
 def is_missing(field: str) -> bool:
-    """Tell whether a field is a way to say that there is no number."""
+    """Return whether a field stands for a missing number."""
     return field.strip().lower() in MISSING
 
 
 def numbers_of(column: "pl.Series") -> "pl.Series":
-    """Return a column of text as Int64 or Float64 where all of it is numbers, else as it is.
+    """Convert a column of text to Int64 or Float64 if all fields are numbers, else return it as is.
 
-    Among numbers, a field such as ``NA`` is missing and spaces around a field do not count.
+    Among numbers, fields such as ``NA`` are missing, and spaces around a field are ignored.
     """
     import polars as pl
 

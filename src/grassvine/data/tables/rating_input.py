@@ -1,4 +1,4 @@
-"""The doors for ratings: data frames, tables of several owners, arrays, matrices."""
+"""Conversion of data frames, arrays and matrices to rating tables."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -28,9 +28,9 @@ Missing = Literal["error", "drop"]
 MISSING = ("error", "drop")
 Scale = tuple[float, float]
 
-# Of columns without names: ratings on a scale have hardly more values, and no time is earlier.
-MOST_ON_A_SCALE = 100
-EARLIEST = 10**8  # seconds after 1970
+# Plausibility limits for columns identified by position.
+MAX_SCALE_VALUES = 100  # distinct integers in a column of ratings
+EARLIEST_TIME = 10**8  # seconds after 1970
 
 
 def ratings_from_frame(
@@ -44,23 +44,24 @@ def ratings_from_frame(
     missing: Missing = "error",
     scale: Scale | None = None,
 ) -> RatingTable:
-    """Take ratings from a table with a row for each.
+    """Build a rating table from a data frame with one row per rating.
 
     Parameters
     ----------
     frame : data frame or Table
-        Of pandas, polars, pyarrow or any other library that narwhals knows, or what
-        :func:`read_table` returned. It is not modified.
+        A data frame of pandas, polars, pyarrow or another library that narwhals supports, or the
+        result of :func:`read_table`. It is not modified.
     user, item, rating : str, optional
-        The columns; guessed by their names, in a table of three columns by their places.
+        Columns of users, items and ratings. By default they are identified by name, or by position
+        in a table of three columns.
     agent : str, optional
-        The column that names the agent with which a user's ratings lie.
-    duplicates : {"error", "mean", "last"}
-        What becomes of several ratings of one item by one user.
-    missing : {"error", "drop"}
-        What becomes of rows whose rating is missing, NaN or infinite.
+        Column of the agent that holds the user's ratings.
+    duplicates : {"error", "mean", "last"}, default="error"
+        How to treat several ratings of one item by one user.
+    missing : {"error", "drop"}, default="error"
+        How to treat rows whose rating is missing, NaN or infinite.
     scale : (low, high), optional
-        Ratings outside are refused.
+        Lowest and highest valid rating.
     """
     columns = {"user": user, "item": item, "rating": rating}
     rows, assumed = _rows_of_frame(frame, columns, agent, missing, scale)
@@ -77,33 +78,33 @@ def ratings_from_frames(
     missing: Missing = "error",
     scale: Scale | None = None,
 ) -> RatingTable:
-    """Take ratings from tables of several owners: agent k holds the users of table k.
+    """Build a rating table from one data frame per agent: agent k holds the users of frame k.
 
-    Items are those of all tables. A user is in one table only. For the parameters see
+    The items are those of all frames. A user may occur in one frame only. For the parameters see
     :func:`ratings_from_frame`.
     """
     import polars as pl
 
     if not frames:
-        raise DataError("there is no table at all; give at least one.")
+        raise DataError("there are no tables; pass at least one.")
     columns = {"user": user, "item": item, "rating": rating}
     parts: list[Rows] = []
     assumed: list[str] = []
     for number, frame in enumerate(frames):
         try:
-            rows, said = _rows_of_frame(frame, columns, None, missing, scale)
+            rows, notes = _rows_of_frame(frame, columns, None, missing, scale)
         except DataError as cause:
             raise DataError(f"table {number}: {cause}") from None
         parts.append(rows)
-        assumed += [f"Table {number}: {sentence}" for sentence in said]
-    everything = Rows(
+        assumed += [f"Table {number}: {note}" for note in notes]
+    all_rows = Rows(
         users=united([part.users for part in parts], "user"),
         items=united([part.items for part in parts], "item"),
         values=np.concatenate([part.values for part in parts]),
         agents=pl.Series(np.repeat(np.arange(len(parts)), [len(part.values) for part in parts])),
         agents_are_tables=True,
     )
-    table = make_table(everything, duplicates, tuple(assumed))
+    table = make_table(all_rows, duplicates, tuple(assumed))
     return RatingTable(table.users, table.items, table.ratings, table.owners, None, table.assumed)
 
 
@@ -116,7 +117,7 @@ def ratings_from_arrays(
     missing: Missing = "error",
     scale: Scale | None = None,
 ) -> RatingTable:
-    """Take ratings from one user id, item id and rating per entry.
+    """Build a rating table from one user id, item id and rating per entry.
 
     For the parameters see :func:`ratings_from_frame`.
     """
@@ -127,14 +128,14 @@ def ratings_from_arrays(
 
 
 def ratings_from_matrix(matrix: Any) -> RatingTable:
-    """Take ratings from a matrix whose rows are users and whose columns are items.
+    """Build a rating table from a matrix with one row per user and one column per item.
 
     Parameters
     ----------
-    matrix : SciPy sparse matrix or array-like
-        Of a sparse matrix the stored entries are the ratings, zeros among them too; of a dense one
-        all that are not NaN. The ids are the numbers of the rows and columns, from 0, also of those
-        without a rating.
+    matrix : sparse matrix or array-like of shape (n_users, n_items)
+        The ratings are the stored entries of a sparse matrix, including stored zeros, or the
+        entries of a dense one that are not NaN. The ids are the row and column indices, including
+        those without ratings.
     """
     import polars as pl
     from scipy import sparse
@@ -151,8 +152,8 @@ def ratings_from_matrix(matrix: Any) -> RatingTable:
         user, item = np.nonzero(known) if len(shape) == 2 else (None, None)
     if user is None or item is None:
         raise DataError(
-            f"the matrix has shape {shape}; give one with a row for each user and a column for "
-            "each item."
+            f"the matrix has shape {shape}; pass a 2-d matrix with one row per user and one column "
+            "per item."
         )
     n_users, n_items = shape
     ratings = Ratings.from_arrays(user, item, values, n_users=n_users, n_items=n_items)
@@ -176,11 +177,11 @@ def _rows_of_frame(
     assumed = read.assumed
     if by_place:
         _refuse_contradiction(table, columns)
-        told = ", ".join(f"{columns[role]!r} holds the {role}s" for role in by_place)
-        assumed += (f"By their places, {told}.",)
+        held = ", ".join(f"{columns[role]!r} holds the {role}s" for role in by_place)
+        assumed += (f"By position, {held}.",)
     elif None in chosen.values():
-        told = ", ".join(f"{columns[role]!r} holds the {role}s" for role in chosen)
-        assumed += (f"By their names, {told}.",)
+        held = ", ".join(f"{columns[role]!r} holds the {role}s" for role in chosen)
+        assumed += (f"By name, {held}.",)
     rows, more = _checked(
         as_column(table[columns["user"]].to_native(), "user"),
         as_column(table[columns["item"]].to_native(), "item"),
@@ -193,31 +194,34 @@ def _rows_of_frame(
 
 
 def _refuse_contradiction(table: "narwhals.DataFrame[Any]", columns: dict[str, str]) -> None:
-    """Refuse columns without telling names whose content speaks against their places."""
+    """Raise an error if the content of a column contradicts the role its position suggests."""
     reason = None
     ratings = table[columns["rating"]]
     for role in ("user", "item"):
         if table[columns[role]].dtype.is_float():
-            reason = f"{columns[role]!r} holds fractions and would be the {role}s"
-    if ratings.dtype.is_integer() and ratings.n_unique() > MOST_ON_A_SCALE:
-        reason = f"{columns['rating']!r} holds more than {MOST_ON_A_SCALE} different whole numbers"
+            reason = f"{columns[role]!r} (by position the {role}s) contains fractions"
+    if ratings.dtype.is_integer() and ratings.n_unique() > MAX_SCALE_VALUES:
+        reason = (
+            f"{columns['rating']!r} (by position the ratings) contains more than "
+            f"{MAX_SCALE_VALUES} distinct whole numbers"
+        )
     if "time" in columns and not _is_time(table[columns["time"]]):
-        reason = f"{columns['time']!r} holds no times"
+        reason = f"{columns['time']!r} (by position the times) contains no times"
     if reason:
         raise DataError(
-            f"the columns have no telling names, and {reason}; say which are user=, item= and "
-            f"rating=. {listing(table.columns)}"
+            f"the column names are not recognised, and {reason}; choose the columns explicitly "
+            f"(options: user, item, rating). {listing(table.columns)}"
         )
 
 
 def _is_time(column: "narwhals.Series[Any]") -> bool:
     if column.dtype.is_integer():
-        return bool((column.drop_nulls() >= EARLIEST).all())
+        return bool((column.drop_nulls() >= EARLIEST_TIME).all())
     return column.dtype.is_temporal()
 
 
 def _values(given: object) -> Array:
-    """Ratings that were given as an array or a column."""
+    """Convert an array or series of ratings to floats."""
     import narwhals
 
     series = narwhals.from_native(given, series_only=True, pass_through=True)
@@ -226,7 +230,7 @@ def _values(given: object) -> Array:
     array = np.asarray(given) if not isinstance(given, np.ma.MaskedArray) else given
     if array.dtype.kind not in "iufcO" and array.size:
         raise DataError(
-            f"the ratings are of type {array.dtype}, such as {array.flat[0]!r}; give numbers."
+            f"the ratings are of type {array.dtype}, such as {array.flat[0]!r}; pass numbers."
         )
     return as_numbers(array, name="the list of ratings", error=DataError)
 
@@ -239,30 +243,30 @@ def _checked(
     missing: str,
     scale: object,
 ) -> tuple[Rows, tuple[str, ...]]:
-    """Rows without those that have no rating, which are refused unless they may be dropped."""
+    """Check the columns and treat missing ratings; return the rows and notes on dropped ones."""
     import polars as pl
 
     if missing not in MISSING:
         raise DataError(unknown("choice for missing", missing, MISSING))
     if not len(users) == len(items) == len(values) or values.ndim != 1:
         raise DataError(
-            f"there are {len(users)} users, {len(items)} items and ratings of shape "
-            f"{values.shape}; give one of each per rating."
+            f"got {len(users)} users, {len(items)} items and ratings of shape {values.shape}; "
+            "pass one of each per rating."
         )
     known = np.isfinite(values)
     n_unknown = int((~known).sum())
     assumed: tuple[str, ...] = ()
     if n_unknown:
-        places = np.flatnonzero(~known)
+        rows = np.flatnonzero(~known)
         if missing == "error":
-            shown = ", ".join(map(str, places[:3])) + (", …" if n_unknown > 3 else "")
+            shown = ", ".join(map(str, rows[:3])) + (", …" if n_unknown > 3 else "")
             raise DataError(
-                f"{n_unknown} of {len(values)} ratings are missing, NaN or infinite (at rows "
-                f"{shown}, counted from 0); leave those rows out, or say missing='drop'."
+                f"{n_unknown} of {len(values)} ratings are missing, NaN or infinite (rows {shown}, "
+                "counting from 0); remove those rows, or set the option missing to 'drop'."
             )
         if n_unknown == len(values):
-            raise DataError("every rating is missing, NaN or infinite; give at least one.")
-        assumed += (f"{n_unknown} rows without a rating were left out.",)
+            raise DataError("all ratings are missing, NaN or infinite; provide at least one.")
+        assumed += (f"{n_unknown} rows without a rating were dropped.",)
         mask = pl.Series(known)
         users, items, values = users.filter(mask), items.filter(mask), values[known]
         agents = None if agents is None else agents.filter(mask)
@@ -272,14 +276,15 @@ def _checked(
 
 
 def united(columns: "Sequence[pl.Series]", what: str) -> "pl.Series":
-    """Return the ids of all tables in one column."""
+    """Concatenate the ids of all tables."""
     import polars as pl
 
     first = columns[0]
     for number, column in enumerate(columns):
         if kind_of(column) != kind_of(first):
             raise DataError(
-                f"the {what} ids of table 0 are {kind_of(first)} (such as {first[0]!r}), those of "
-                f"table {number} {kind_of(column)} (such as {column[0]!r}); give them in one type."
+                f"the {what} ids of table 0 are {kind_of(first)} (such as {first[0]!r}), but those "
+                f"of table {number} are {kind_of(column)} (such as {column[0]!r}); convert them to "
+                "the same type."
             )
     return pl.concat(list(columns))

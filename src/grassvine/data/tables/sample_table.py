@@ -1,4 +1,4 @@
-"""Samples with the names of their features."""
+"""Samples with their feature names."""
 
 import hashlib
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ from grassvine.foundations.errors import DataError
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SampleTable:
-    """Samples×features, the names of the features, and what was assumed about the table."""
+    """A samples×features matrix, the feature names, and notes on what was assumed."""
 
     samples: Array
     features: tuple[str, ...]
     assumed: tuple[str, ...] = ()
 
     def hash(self) -> str:
-        """Return the sha256 of names and numbers, which the order of the rows does not change."""
+        """Return the SHA-256 of names and numbers, which does not depend on the row order."""
         numbers = self.samples + 0.0  # −0 is 0
         digest = hashlib.sha256(b"grassvine samples 1\n" + repr(self.features).encode())
         digest.update(numbers[np.lexsort(numbers.T)].astype("<f8").tobytes())
@@ -31,13 +31,13 @@ class SampleTable:
 
 
 def samples_from_frame(frame: Any, features: Sequence[str] | None = None) -> SampleTable:
-    """Take samples from a table with a row for each.
+    """Build a sample table from a data frame with one row per sample.
 
     Parameters
     ----------
     frame : data frame or Table
     features : sequence of str, optional
-        The columns; all that hold numbers, unless told. Those left out are named in ``assumed``.
+        Columns to use; by default, all numeric ones. ``assumed`` names the others.
     """
     read = frame if isinstance(frame, Table) else Table(frame)
     table = open_frame(read.frame)
@@ -45,20 +45,22 @@ def samples_from_frame(frame: Any, features: Sequence[str] | None = None) -> Sam
     assumed = read.assumed
     if features is None:
         chosen = [name for name in names if table[name].dtype.is_numeric()]
-        left = [name for name in names if name not in chosen]
-        if left:
-            assumed += (f"Not numbers, and left out: {', '.join(map(repr, left))}.",)
+        ignored = [name for name in names if name not in chosen]
+        if ignored:
+            assumed += (f"Columns without numbers were ignored: {', '.join(map(repr, ignored))}.",)
     else:
         chosen = [named_column(names, name, "feature") for name in features]
     if not chosen:
-        raise DataError(f"no column holds numbers. {listing(names)}")
+        raise DataError(
+            f"no column contains numbers; use a table with numeric columns. {listing(names)}"
+        )
     columns = [numbers_in(table[name], f"values in column {name!r}") for name in chosen]
     for name, column in zip(chosen, columns, strict=True):
         bad = np.flatnonzero(~np.isfinite(column))
         if len(bad):
             rows = ", ".join(map(str, bad[:3])) + (", …" if len(bad) > 3 else "")
             raise DataError(
-                f"the feature {name!r} is missing, NaN or infinite in {len(bad)} rows (at {rows}, "
-                "counted from 0); leave those rows out, or fill them in."
+                f"the feature {name!r} is missing, NaN or infinite in {len(bad)} of {len(column)} "
+                f"rows (rows {rows}, counting from 0); remove those rows or fill in the values."
             )
     return SampleTable(np.column_stack(columns), tuple(chosen), assumed)

@@ -1,4 +1,4 @@
-"""Tasks with the ids and the names of features under which a table holds them."""
+"""Tasks with their ids and feature names."""
 
 import hashlib
 from collections.abc import Sequence
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TaskTable:
-    """Tasks, and the ids behind their numbers.
+    """Tasks, their ids and their feature names.
 
-    Task number t of the tasks is ``ids.series[t]``, feature number k is ``features[k]``; the
-    samples of a task are in the order of the rows. ``assumed`` says what was assumed or is odd.
+    Task t has the id ``ids.series[t]`` and feature k the name ``features[k]``; the samples of a
+    task are in the order of the rows. ``assumed`` notes what was assumed or is unusual.
     """
 
     tasks: Tasks
@@ -47,19 +47,19 @@ class TaskTable:
 def tasks_from_frame(
     frame: Any, *, target: str, task: str, features: Sequence[str] | None = None
 ) -> TaskTable:
-    """Take tasks from a table with a row for each sample.
+    """Build a task table from a data frame with one row per sample.
 
     Parameters
     ----------
     frame : data frame or Table
-        Of pandas, polars, pyarrow or any other library that narwhals knows, or what
-        :func:`read_table` returned. It is not modified.
+        A data frame of pandas, polars, pyarrow or another library that narwhals supports, or the
+        result of :func:`read_table`. It is not modified.
     target : str
-        The column of what is to be predicted.
+        Column to predict.
     task : str
-        The column that tells which task a sample belongs to.
+        Column with the task of each sample.
     features : sequence of str, optional
-        The columns to predict from; all others, unless told.
+        Columns to predict from; by default, all others.
     """
     read = frame if isinstance(frame, Table) else Table(frame)
     table = open_frame(read.frame)
@@ -77,26 +77,29 @@ def tasks_from_frame(
     order = np.argsort(number, kind="stable")
     cuts = np.cumsum(np.bincount(number, minlength=len(ids)))[:-1]
     tasks = Tasks.from_arrays(np.split(x[order], cuts), np.split(y[order], cuts))
-    return TaskTable(tasks, ids, names, assumed + _oddities(tasks, ids, target))
+    return TaskTable(tasks, ids, names, assumed + _notes(tasks, ids, target))
 
 
 def _features(
     columns: Sequence[str], target: str, task: str, chosen: Sequence[str] | None
 ) -> tuple[str, ...]:
     if isinstance(chosen, str):
-        raise DataError(f"features is the text {chosen!r}; give a list of columns.")
+        raise DataError(f"features is the string {chosen!r}; pass a list of columns.")
     if chosen is None:
         chosen = [name for name in columns if name not in (target, task)]
     names = tuple(named_column(columns, name, "feature") for name in chosen)
     if not names:
-        raise DataError(f"there is no feature left to predict from. {listing(columns)}")
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise DataError(f"the feature {twice[0]!r} is named twice; name it once.")
+        raise DataError(
+            "there are no features to predict from; choose at least one column besides target and "
+            f"task. {listing(columns)}"
+        )
+    repeated = [name for name in names if names.count(name) > 1]
+    if repeated:
+        raise DataError(f"the feature {repeated[0]!r} is listed twice; list it once.")
     if target == task or target in names or task in names:
         raise DataError(
             f"the target {target!r}, the task {task!r} and the features {list(names)} share a "
-            "column; give different ones."
+            "column; choose different columns."
         )
     return names
 
@@ -104,7 +107,7 @@ def _features(
 def _numbers(
     table: "narwhals.DataFrame[Any]", name: str, what: str, ids: Ids, number: Indices
 ) -> Array:
-    """A column of finite numbers; truth values are 0 and 1."""
+    """Return a column of finite numbers; booleans become 0 and 1."""
     import narwhals
 
     column = table[name]
@@ -113,33 +116,33 @@ def _numbers(
     try:
         values = numbers_in(column, f"values in column {name!r}")
     except DataError as cause:
-        others = " Or name the features without it." if what == "feature" else ""
-        raise DataError(f"{cause}{others}") from None
+        hint = " Or exclude this column from the features." if what == "feature" else ""
+        raise DataError(f"{cause}{hint}") from None
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
         rows = ", ".join(map(str, bad[:3])) + (", …" if len(bad) > 3 else "")
         one = ids.series[int(number[bad[0]])]
         raise DataError(
-            f"the {what} {name!r} is missing, NaN or infinite in {len(bad)} rows (at {rows}, "
-            f"counted from 0; the first belongs to task {one!r}); leave those rows out, or fill "
-            "them in."
+            f"the {what} {name!r} is missing, NaN or infinite in {len(bad)} of {len(values)} rows "
+            f"(rows {rows}, counting from 0; the first belongs to task {one!r}); remove those rows "
+            "or fill in the values."
         )
     return values
 
 
-def _oddities(tasks: Tasks, ids: Ids, target: str) -> tuple[str, ...]:
-    """What can be learned from, but hardly or not be judged by."""
-    lonely = [t for t, y in enumerate(tasks.targets) if len(y) == 1]
+def _notes(tasks: Tasks, ids: Ids, target: str) -> tuple[str, ...]:
+    """Return notes on tasks whose test error cannot be measured."""
+    single = [t for t, y in enumerate(tasks.targets) if len(y) == 1]
     constant = [t for t, y in enumerate(tasks.targets) if len(y) > 1 and np.ptp(y) == 0]
-    said = []
-    if lonely:
-        said.append(f"{_listed(ids, lonely)} one row only; none can be held out.")
+    notes = []
+    if single:
+        notes.append(f"{_listed(ids, single)} only one row; none can be held out.")
     if constant:
-        said.append(
+        notes.append(
             f"{_listed(ids, constant)} the same {target!r} in every row; an error relative to its "
-            "variance does not exist."
+            "variance is undefined."
         )
-    return tuple(said)
+    return tuple(notes)
 
 
 def _listed(ids: Ids, numbers: list[int]) -> str:
