@@ -226,7 +226,7 @@ def test_omega_grows_while_the_residual_falls_slowly_and_returns_to_one_when_it_
     [
         ({"most_omega": 0.5}, "most_omega is 0.5; choose a finite number of at least 1"),
         ({"most_omega": np.inf}, "most_omega is inf; choose a finite number"),
-        ({"max_iter": -1}, "max_iter is -1; choose a number at least 0"),
+        ({"max_iter": -1}, "max_iter is -1; choose a number of at least 0"),
     ],
 )
 def test_options_are_checked(options: dict[str, float], message: str) -> None:

@@ -143,7 +143,7 @@ REFUSALS: list[tuple[Any, Any, Any, str]] = [
     ([0], ["tea"], [1], "item numbers are of type <U3; give whole.*number the items first"),
     ([[0, 1]], [0, 1], [1, 1], "user numbers have 2 axes; give a 1-d array"),
     ([0, 1], [0, 1], [[1, 1]], "ratings have 2 axes; give a 1-d array"),
-    ([0], [0], ["good"], r"ratings does not consist of real numbers \(.*'good'\)"),
+    ([0], [0], ["good"], r"ratings cannot be converted to real numbers \(.*'good'\)"),
     ([2**62], [0], [1], "largest user number is 4611686018427387904, .*; number only the users"),
     (np.array([2**64 - 1], np.uint64), [0], [1], "largest user number is 18446744073709551615"),
     ([[0], [0, 1]], [0], [1], "user numbers are no array .*; give a 1-d array"),
@@ -166,8 +166,8 @@ def test_bad_ratings_are_refused(users: Any, items: Any, values: Any, message: s
         ({"n_users": 2}, "user number 3 at position 0 is out of range; with 2 users .* 0 to 1"),
         ({"n_items": 3}, "item number 3 at position 1 is out of range; with 3 items .* 0 to 2"),
         ({"n_users": 0}, "n_users is 0; choose a number from 1 to 2147483647"),
-        ({"n_items": True}, "n_items must be a whole number, not True; give an int"),
-        ({"n_users": 2.0}, "n_users must be a whole number, not 2.0; give an int"),
+        ({"n_items": True}, "n_items must be an integer, not True; pass an int"),
+        ({"n_users": 2.0}, "n_users must be an integer, not 2.0; pass an int"),
     ],
 )
 def test_counts_that_do_not_fit_are_refused(counts: dict[str, Any], message: str) -> None:
