@@ -108,10 +108,10 @@ class Careless(GossipAgent):
 @pytest.mark.parametrize(
     ("kind", "broken"),
     [
-        (Restless, "outgoing has no side effects: a second message differed"),
-        (Nervous, "reading the state has no side effects: basis differs"),
-        (Secretive, "a restored agent equals the original: basis differs"),
-        (Careless, "a restored agent equals the original: it sends different bytes"),
+        (Restless, "outgoing must have no side effects: a second message differed"),
+        (Nervous, "reading the state must have no side effects: basis differs"),
+        (Secretive, "a restored agent must equal the original: basis differs"),
+        (Careless, "a restored agent must equal the original: it sends different bytes"),
     ],
 )
 def test_the_shipped_check_finds_an_agent_that_breaks_a_law(

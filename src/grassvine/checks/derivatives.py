@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from grassvine.checks.laws import require
+from grassvine.checks.assertions import require
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.foundations.errors import CheckFailed
@@ -35,7 +35,7 @@ def check_gradient(
             cost = problem.evaluate(geometry.exp(point, step * tangent)).cost
             return abs(cost - here.cost - step * derivative), abs(cost) + abs(here.cost)
 
-        return _require_slope(error, "the gradient is the derivative of the cost")
+        return _require_slope(error, "the gradient must be the derivative of the cost")
 
 
 def check_hessian(
@@ -63,13 +63,13 @@ def check_hessian(
             size = float(np.linalg.norm(transported) + np.linalg.norm(here))
             return float(np.linalg.norm(transported - gradient - step * change)), size
 
-        return _require_slope(error, "the Hessian product is the derivative of the gradient")
+        return _require_slope(error, "the Hessian product must be the derivative of the gradient")
 
 
-def _require_slope(error: Callable[[float], tuple[float, float]], law: str) -> float:
+def _require_slope(error: Callable[[float], tuple[float, float]], requirement: str) -> float:
     slope = taylor_slope(error)
     details = f"the Taylor slope is {slope:.3f}, not 2 ± {TOLERANCE}"
-    require(abs(slope - 2.0) <= TOLERANCE, law, details)
+    require(abs(slope - 2.0) <= TOLERANCE, requirement, details)
     return slope
 
 

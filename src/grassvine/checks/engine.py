@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from grassvine.averaging import REXTRA, DLMaFit, Tracked
-from grassvine.checks.laws import require
+from grassvine.checks.assertions import require
 from grassvine.data import split_tasks, split_users
 from grassvine.datasets import low_rank_ratings, subspace_tasks
 from grassvine.engines.base import Engine
@@ -64,26 +64,28 @@ def _check_run(engine: Engine, plan: Plan, problems: Sequence[LocalProblem], whe
     wanted = run(plan, problems, engine=LocalEngine())
     found = run(plan, problems, engine=engine, observers=[seen.append])
     _require_same(found, wanted, where)
-    require(len(seen) == len(found.history), "an observer receives every report", where)
+    require(len(seen) == len(found.history), "an observer must receive every report", where)
     ordered = all((a.slot, a.agent) < (b.slot, b.agent) for a, b in pairwise(seen))
-    require(ordered, "reports are ordered by slot, then agent", where)
+    require(ordered, "reports must be ordered by slot, then agent", where)
 
 
 def _require_same(found: Run, wanted: Run, where: str) -> None:
     for agent, (one, other) in enumerate(zip(found.bases, wanted.bases, strict=True)):
         require(
             one.tobytes() == other.tobytes(),
-            "an engine returns the same bases as LocalEngine",
+            "an engine must return the same bases as LocalEngine",
             f"the basis of agent {agent} differs by {np.abs(one - other).max():.1e} ({where})",
         )
     for name, column in wanted.history.columns.items():
         same = np.array_equal(found.history[name], column, equal_nan=True)
         require(
-            same, "an engine returns the same history as LocalEngine", f"{name} differs ({where})"
+            same,
+            "an engine must return the same history as LocalEngine",
+            f"{name} differs ({where})",
         )
     require(
         (found.n_slots, found.stop_reason) == (wanted.n_slots, wanted.stop_reason),
-        "an engine stops at the same slot and for the same reason as LocalEngine",
+        "an engine must stop at the same slot and for the same reason as LocalEngine",
         f"after {found.n_slots} slots, not {wanted.n_slots} ({where})",
     )
 
@@ -97,7 +99,7 @@ def _check_early_stop(engine: Engine, plan: Plan, problems: Sequence[LocalProble
     _require_same(found, wanted, "early stop")
     require(
         found.n_slots == 8,
-        "a run stops after the slot at which an observer stops it",
+        "a run must stop after the slot at which an observer stops it",
         f"{found.n_slots} slots ran",
     )
 
@@ -121,11 +123,13 @@ def _check_failure(engine: Engine, plan: Plan, problems: Sequence[LocalProblem])
     try:
         result = run(plan, broken, engine=engine)
     except AgentError as error:
-        require(error.agent == 2, "an error names the failed agent", str(error))
-        require("a deliberate failure" in error.cause, "an error contains its cause", str(error))
+        require(error.agent == 2, "an error must name the failed agent", str(error))
+        require(
+            "a deliberate failure" in error.cause, "an error must contain its cause", str(error)
+        )
     else:
         raise CheckFailed(
-            f"a failing agent stops the run: it went on and ended: {result.stop_reason}."
+            f"a failing agent must stop the run: it ended normally, {result.stop_reason}."
         )
 
 

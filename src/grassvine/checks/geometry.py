@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from grassvine.checks.laws import require_close
+from grassvine.checks.assertions import require_close
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.foundations.seeds import stream
 from grassvine.geometry import Geometry
@@ -24,22 +24,26 @@ def check_geometry(geometry: Geometry, n_items: int, rank: int, *, seed: int = 0
         length = float(np.linalg.norm(tangent))
         zero = np.zeros_like(point)
 
-        def check(found: object, wanted: object, law: str) -> None:
-            require_close(found, wanted, TOLERANCE, law)  # type: ignore[arg-type]
+        def check(found: object, wanted: object, requirement: str) -> None:
+            require_close(found, wanted, TOLERANCE, requirement)  # type: ignore[arg-type]
 
         geometry.as_point(other, n_items=n_items, rank=rank, name="exp of a tangent")
-        check(geometry.project(point, tangent), tangent, "projection is idempotent")
+        check(geometry.project(point, tangent), tangent, "projection must be idempotent")
         inner = float(np.sum((vector - geometry.project(point, vector)) * tangent))
-        check(inner, 0.0, "projection is orthogonal")
-        check(geometry.exp(point, zero), point, "exp of the zero tangent is the point itself")
-        check(geometry.distance(point, point), 0.0, "the distance of a point from itself is 0")
-        check(geometry.log(point, other), tangent, "log is the inverse of exp")
-        check(geometry.distance(geometry.exp(other, back), point), 0.0, "exp is the inverse of log")
-        check(geometry.project(other, back), back, "log is a tangent vector")
-        check(geometry.distance(point, other), length, "the distance is the norm of log")
-        check(geometry.distance(other, point), length, "the distance is symmetric")
+        check(inner, 0.0, "projection must be orthogonal")
+        check(geometry.exp(point, zero), point, "exp of the zero tangent must be the point itself")
+        check(geometry.distance(point, point), 0.0, "the distance of a point from itself must be 0")
+        check(geometry.log(point, other), tangent, "log must be the inverse of exp")
+        check(
+            geometry.distance(geometry.exp(other, back), point),
+            0.0,
+            "exp must be the inverse of log",
+        )
+        check(geometry.project(other, back), back, "log must be a tangent vector")
+        check(geometry.distance(point, other), length, "the distance must be the norm of log")
+        check(geometry.distance(other, point), length, "the distance must be symmetric")
         moved = geometry.transport(other, tangent)
-        check(geometry.project(other, moved), moved, "transport yields a tangent vector")
+        check(geometry.project(other, moved), moved, "transport must yield a tangent vector")
         middle = geometry.exp(point, 0.5 * tangent)
         mean = geometry.mean([point, other])
-        check(geometry.distance(mean, middle), 0.0, "the mean of two points is their midpoint")
+        check(geometry.distance(mean, middle), 0.0, "the mean of two points must be their midpoint")

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from grassvine.checks.assertions import require, require_close
 from grassvine.checks.derivatives import check_gradient, check_hessian
-from grassvine.checks.laws import require, require_close
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.foundations.seeds import stream
 from grassvine.geometry import Grassmann
@@ -28,30 +28,34 @@ def check_problem(problem: LocalProblem, rank: int, *, seed: int = 0) -> None:
         rotated = problem.evaluate(np.ascontiguousarray(basis @ rotation))
         weights = problem.weights(basis)
     require(
-        np.array_equal(basis, before), "a problem does not modify its input", "the basis changed"
+        np.array_equal(basis, before), "a problem must not modify its input", "the basis changed"
     )
     require(
         here.cost == again.cost and np.array_equal(here.gradient, again.gradient),
-        "repeated evaluations are bitwise equal",
+        "repeated evaluations must be bitwise equal",
         "a second evaluation differed",
     )
-    law = "a problem depends on the subspace only: replacing U by UQ rotates the result"
-    require_close(rotated.cost, here.cost, TOLERANCE, f"{law} (cost)")
-    require_close(rotated.gradient, here.gradient @ rotation, TOLERANCE, f"{law} (gradient)")
+    requirement = "replacing U by UQ must only rotate the result"
+    require_close(rotated.cost, here.cost, TOLERANCE, f"{requirement} (cost)")
+    require_close(
+        rotated.gradient, here.gradient @ rotation, TOLERANCE, f"{requirement} (gradient)"
+    )
     if here.gram.size:
-        require_close(rotated.gram, rotation.T @ here.gram @ rotation, TOLERANCE, f"{law} (gram)")
+        require_close(
+            rotated.gram, rotation.T @ here.gram @ rotation, TOLERANCE, f"{requirement} (gram)"
+        )
         require_close(
             rotated.curvature,
             rotation.T @ here.curvature @ rotation,
             TOLERANCE,
-            f"{law} (curvature)",
+            f"{requirement} (curvature)",
         )
         lowest = float(np.linalg.eigvalsh(here.curvature)[0])
         scale = float(np.linalg.norm(here.curvature))
         require(
             lowest >= -TOLERANCE * scale,
-            "the curvature is positive semidefinite",
+            "the curvature must be positive semidefinite",
             f"its lowest eigenvalue is {lowest:.1e}",
         )
     if len(weights):
-        require_close(weights.T @ weights, here.gram, TOLERANCE, "gram is WᵀW")
+        require_close(weights.T @ weights, here.gram, TOLERANCE, "gram must be WᵀW")
