@@ -147,7 +147,7 @@ REFUSALS: list[tuple[Any, Any, Any, str]] = [
     ([2**62], [0], [1], "largest user number is 4611686018427387904, .*; number only the users"),
     (np.array([2**64 - 1], np.uint64), [0], [1], "largest user number is 18446744073709551615"),
     ([[0], [0, 1]], [0], [1], "user numbers are no array .*; give a 1-d array"),
-    ([0, 1], [0, 1], np.ma.masked_equal([1, 2], 2), "ratings is a masked array; leave the masked"),
+    ([0, 1], [0, 1], np.ma.masked_equal([1, 2], 2), "ratings is a masked array; drop the masked"),
     ([-1], [0], [1], "user number -1 at position 0 is out of range"),
     ([], [], [], "there is no rating at all; give at least one"),
     ([0], [2**31], [1], "largest item number is 2147483648, more than .*; number only the items"),
