@@ -12,6 +12,7 @@ function before it in the list.
 
 import sys
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -68,7 +69,7 @@ def main() -> None:
             finally:
                 sys.setprofile(None)
     files = list(trace.functions.values())
-    changes = sum(package(one) != package(other) for one, other in zip(files, files[1:]))
+    changes = sum(package(one) != package(other) for one, other in pairwise(files))
     if "--calls" in sys.argv:
         last = ""
         for code, file in trace.functions.items():

@@ -1,4 +1,4 @@
-"""Learn the common subspace of data held by many parties, without pooling the data.
+"""Decentralised low-rank learning: many parties find a common subspace without pooling their data.
 
 >>> import grassvine as gv
 >>> data = gv.datasets.low_rank_ratings(60, 400, rank=3, oversampling=5.0)
@@ -63,8 +63,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0.dev0"
 
-# Each public name and the module that defines it, which is imported when the name is first used.
-_HOMES = {
+# Public names by defining module; the module is imported when a name is first used.
+_NAMES_OF_MODULE = {
     "estimators": ("DecentralizedPCA", "MatrixCompleter", "MultitaskRegressor"),
     "runs": ("Plan", "Run", "run"),
     "sums": ("Exact",),
@@ -98,7 +98,7 @@ _HOMES = {
         "PlanError",
     ),
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_MODULE_OF_NAME = {name: module for module, names in _NAMES_OF_MODULE.items() for name in names}
 _MODULES = (
     "averaging",
     "baselines",
@@ -173,8 +173,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"grassvine.{name}")
-    if name in _HOME_OF:
-        value = getattr(import_module(f"grassvine.{_HOME_OF[name]}"), name)
+    if name in _MODULE_OF_NAME:
+        value = getattr(import_module(f"grassvine.{_MODULE_OF_NAME[name]}"), name)
         globals()[name] = value
         return value
     raise AttributeError(f"module 'grassvine' has no attribute {name!r}")

@@ -226,7 +226,7 @@ def test_omega_grows_while_the_residual_falls_slowly_and_returns_to_one_when_it_
     [
         ({"most_omega": 0.5}, "most_omega is 0.5; choose a finite number of at least 1"),
         ({"most_omega": np.inf}, "most_omega is inf; choose a finite number"),
-        ({"max_iter": -1}, "max_iter is -1; choose a number at least 0"),
+        ({"max_iter": -1}, "max_iter is -1; choose a number of at least 0"),
     ],
 )
 def test_options_are_checked(options: dict[str, float], message: str) -> None:
@@ -278,13 +278,17 @@ def test_a_report_names_the_farthest_neighbour() -> None:
     ("products", "gram", "complaint"),
     [
         (np.ones((N_ITEMS, 2)), np.eye(3), "products that agent 1 sent at slot 8 has shape 20×2"),
-        (np.full((N_ITEMS, 3), np.nan), np.eye(3), "products that agent 1 sent at slot 8 holds na"),
+        (
+            np.full((N_ITEMS, 3), np.nan),
+            np.eye(3),
+            "products that agent 1 sent at slot 8 contains nan",
+        ),
         (np.ones((N_ITEMS, 3)), np.ones((2, 3)), "Gram matrix that agent 1 sent at slot 8 has"),
         (np.ones((N_ITEMS, 3)), np.eye(4), "Gram matrix that agent 1 sent at slot 8 has shape 4×4"),
         (
             np.ones((N_ITEMS, 3)),
             np.full((3, 3), np.inf),
-            "Gram matrix that agent 1 sent at slot 8 hol",
+            "Gram matrix that agent 1 sent at slot 8 contains inf",
         ),
     ],
 )
@@ -347,7 +351,7 @@ def test_a_fingerprint_tells_methods_and_options_apart() -> None:
         ('"d-lmafit"', '"admm"', "unknown method.kind 'admm'; choose from d-lmafit, deepca"),
         ('kind = "d-lmafit"\n', "", "unknown method.kind None; choose from d-lmafit, deepca"),
         ('"d-lmafit"', "3", "unknown method.kind 3; choose from d-lmafit, deepca"),
-        ('"d-lmafit"', '"gossip"', "step is missing or no table"),
+        ('"d-lmafit"', '"gossip"', "step is missing or not a table"),
         ("most_omega", "omega", "method.omega: unknown key 'omega'; did you mean 'most_omega'"),
         ("most_omega = 2.0", "most_omega = 0.0", "most_omega is 0; choose a finite number of at"),
         ("max_iter = 10", "rho = 1.0", "method.rho: unknown key 'rho'"),

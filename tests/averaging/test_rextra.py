@@ -163,7 +163,7 @@ def test_an_agent_without_data_goes_with_the_others() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"max_iter": -1}, "max_iter is -1; choose a number at least 0"),
+        ({"max_iter": -1}, "max_iter is -1; choose a number of at least 0"),
         ({"step": 0.0}, "step is 0 and nothing would move"),
         ({"step": -1.0}, "step is -1; choose a finite number"),
         ({"step": np.inf}, "step is inf; choose a finite number"),

@@ -66,7 +66,7 @@ def test_it_reaches_the_errors_of_the_paper(
     [
         ({"alpha": 0.0}, "alpha is 0 and the tasks would not learn from each other"),
         ({"alpha": -1.0}, "alpha is -1"),
-        ({"max_iter": 0}, "max_iter is 0; choose a number at least 1"),
+        ({"max_iter": 0}, "max_iter is 0; choose a number of at least 1"),
     ],
 )
 def test_options_are_checked(options: dict[str, float], message: str) -> None:

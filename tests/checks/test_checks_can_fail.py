@@ -59,7 +59,7 @@ class WrongHessian(gv.CompletionProblem):
 
 
 def test_a_wrong_hessian_is_found() -> None:
-    with pytest.raises(CheckFailed, match="the Hessian product is the derivative"):
+    with pytest.raises(CheckFailed, match="the Hessian product must be the derivative"):
         gv.checks.check_hessian(WrongHessian(ratings()), 3)
     with pytest.raises(CheckFailed, match="CustomProblem has no hessian_product to check"):
         gv.checks.check_hessian(gv.CustomProblem(N_ITEMS, lambda u: (0.0, u)), 3)
@@ -74,7 +74,7 @@ class ArccosGrassmann(gv.geometry.Grassmann):
 
 
 def test_a_wrong_distance_is_found() -> None:
-    with pytest.raises(CheckFailed, match="the distance is the length of log"):
+    with pytest.raises(CheckFailed, match="the distance must be the norm of log"):
         gv.checks.check_geometry(ArccosGrassmann(), 12, 3)
 
 
@@ -141,9 +141,9 @@ def _in_turn(actions: Sequence[Callable[[], Result]]) -> list[Result]:
 @pytest.mark.parametrize(
     ("engine", "law"),
     [
-        (Impatient(), "an engine gives the bits of the local one"),
-        (Backwards(), "an engine gives the history of the local one"),
-        (Forgetful(), "an engine gives the bits of the local one"),
+        (Impatient(), "an engine must return the same bases as LocalEngine"),
+        (Backwards(), "an engine must return the same history as LocalEngine"),
+        (Forgetful(), "an engine must return the same bases as LocalEngine"),
     ],
 )
 def test_an_engine_that_breaks_the_contract_is_found(engine: object, law: str) -> None:

@@ -55,7 +55,7 @@ def test_it_tells_its_version() -> None:
         (["demo", "--missing", "0.999"], 3, "grassvine: agent 0 knows only"),
         (["demo", "--agents", "21"], 2, "20"),
         (["demo", "--agents", "1"], 2, "greater than or equal to 2"),
-        (["demo", "--seed", "-1"], 3, "grassvine: seed is -1; choose a number at least 0"),
+        (["demo", "--seed", "-1"], 3, "grassvine: seed is -1; choose a number of at least 0"),
         (["demo", "--sed", "1"], 2, "No such option: --sed"),
         (["dem"], 2, "No such command 'dem'"),
         (["demo", "--out", "/dev/null/x"], 7, "grassvine: /dev/null/x cannot be written to (Not a"),

@@ -51,7 +51,7 @@ def test_cmfrec_predicts_ratings(grassvine: Command, ratings: Path) -> None:
     [
         (["--methods", "exact,itemmeans"], "unknown method 'itemmeans'; did you mean 'item-means'"),
         (["--methods", "exact,exact"], "name each method once"),
-        (["--splits", "0"], "splits is 0; choose a number at least 1."),
+        (["--splits", "0"], "splits is 0; choose a number of at least 1."),
         (["--holdout", "0"], "a comparison needs held-out ratings"),
     ],
 )

@@ -100,7 +100,7 @@ def test_a_wrong_file_of_options_is_named(
         (["--holdout", "0.001"], 3, "a share of 0.001 of 320 ratings is none"),
         (["--user", "uesr"], 3, "there is no column 'uesr' for the users"),
         (["--duplicates", "first"], 3, "unknown choice for duplicates 'first'"),
-        (["--seed", "-1"], 3, "seed is -1; choose a number at least 0."),
+        (["--seed", "-1"], 3, "seed is -1; choose a number of at least 0."),
         (["--holdout", "x"], 2, "Invalid value for '--holdout'"),
         (["--rnak", "3"], 2, "No such option: --rnak"),
         (["-o", "/dev/null/model"], 7, "cannot be written"),

@@ -105,7 +105,7 @@ def test_without_ray_the_command_that_installs_it_is_given(
     for asked in (("doctor",), ("complete", ratings, "--rank", 2)):
         done = grassvine(*asked, "--engine", "ray")
         assert (done.code, done.out) == (2, "")
-        wanted = "the Ray engine needs an optional part: pip install 'grassvine[ray]'"
+        wanted = "the Ray engine needs an optional dependency: pip install 'grassvine[ray]'"
         assert done.err.splitlines()[-1] == f"grassvine: {wanted}"
 
 

@@ -90,8 +90,8 @@ def test_every_part_keeps_all_items(name: str) -> None:
     [
         (4, "n_agents is 4, but there are 3 {} and each agent needs one; .* from 1 to 3"),
         (0, "n_agents is 0, but there are 3 {}.*; choose a number from 1 to 3"),
-        (True, "n_agents must be a whole number, not True; give an int"),
-        (2.0, "n_agents must be a whole number, not 2.0; give an int"),
+        (True, "n_agents must be an integer, not True; pass an int"),
+        (2.0, "n_agents must be an integer, not 2.0; pass an int"),
     ],
 )
 def test_a_number_of_agents_that_does_not_fit_is_refused(
@@ -261,7 +261,7 @@ def test_an_impossible_share_is_refused(divider: Divider, share: Any, message: s
             10,
             "n_folds is 10, but there are (7 ratings|4 samples in a task); choose .* from 2 to .",
         ),
-        (2.0, "n_folds must be a whole number, not 2.0"),
+        (2.0, "n_folds must be an integer, not 2.0"),
     ],
 )
 def test_an_impossible_number_of_folds_is_refused(

@@ -71,9 +71,12 @@ def test_taken_tasks_are_those_asked_for() -> None:
     [
         (FEATURES[:2], "features for 2 tasks and targets for 3; pass both for every task"),
         ([FEATURES[0], np.ones((1, 3)), FEATURES[2]], "matrix of task 1 has shape 1×3, not .*×2"),
-        ([*FEATURES[:2], with_bad(FEATURES[2], np.nan)], "task 2 holds nan at row 2, column 1; ev"),
-        ([np.ones(4), *FEATURES[1:]], r"matrix of task 0 has shape \(4,\), .*; give a 2-d array"),
-        ([[["a", "b"]], *FEATURES[1:]], "matrix of task 0 does not consist of real numbers"),
+        (
+            [*FEATURES[:2], with_bad(FEATURES[2], np.nan)],
+            "task 2 contains nan at row 2, column 1; ev",
+        ),
+        ([np.ones(4), *FEATURES[1:]], r"matrix of task 0 has shape \(4,\), .*; pass a 2-d array"),
+        ([[["a", "b"]], *FEATURES[1:]], "matrix of task 0 cannot be converted to real numbers"),
     ],
 )
 def test_bad_features_are_refused(features: Any, message: str) -> None:
@@ -90,7 +93,7 @@ def test_bad_features_are_refused(features: Any, message: str) -> None:
             [*TARGETS[:2], with_bad(TARGETS[2], np.nan)],
             "target 2 of task 2 is nan; remove such sam",
         ),
-        ([["a"] * 4, *TARGETS[1:]], "target list of task 0 does not consist of real numbers"),
+        ([["a"] * 4, *TARGETS[1:]], "target list of task 0 cannot be converted to real numbers"),
         ([with_bad(TARGETS[0], -np.inf), *TARGETS[1:]], "target 3 of task 0 is -inf; remove such"),
     ],
 )

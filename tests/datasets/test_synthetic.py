@@ -137,15 +137,15 @@ def test_entries_are_known_uniformly_over_items_and_users() -> None:
         ((9, 3, 5), {}, "rank is 5, but .*; choose a number from 1 to 3"),
         ((6, 9, 0), {}, "rank is 0, but .*; choose a number from 1 to 6"),
         ((6, 9, -2), {}, "rank is -2, but .*; choose a number from 1 to 6"),
-        ((6, 9, True), {}, "rank must be a whole number, not True; give an int"),
-        ((6, 9, 2.0), {}, "rank must be a whole number, not 2.0; give an int"),
+        ((6, 9, True), {}, "rank must be an integer, not True; pass an int"),
+        ((6, 9, 2.0), {}, "rank must be an integer, not 2.0; pass an int"),
         ((10, 10, 2), {"oversampling": 50.0}, "50 asks for 1800 of 100 entries; .* at most 2.7"),
         ((6, 9, 2), {"oversampling": -1.0}, "oversampling is -1; .* finite number of at least 0"),
         ((6, 9, 2), {"oversampling": np.nan}, "oversampling is nan; choose a finite number"),
         ((6, 9, 2), {"oversampling": True}, "oversampling must be a number, not True"),
         ((10, 3, 5), {}, "rank is 5, but a table of 10 items and 3 users has at most rank 3"),
         ((10, 29, 3), {"oversampling": 1e3}, "choose at most 2.685"),
-        ((6.0, 9, 2), {}, "n_items must be a whole number, not 6.0"),
+        ((6.0, 9, 2), {}, "n_items must be an integer, not 6.0"),
         ((6, 9, 2), {"condition": 0.5}, "condition is 0.5; choose a finite number of at least 1"),
         ((6, 9, 2), {"noise": -1.0}, "noise is -1; choose a finite number of at least 0"),
         ((6, 9, 2), {"oversampling": 0.0}, "there are no ratings; pass at least one"),
@@ -225,7 +225,7 @@ def test_a_table_that_is_known_whole_has_no_test_set() -> None:
     [
         (-1, "n_test is -1; choose a number from 0 to 360"),
         (361, "n_test is 361; choose a number from 0 to 360"),
-        (1.0, "n_test must be a whole number, not 1.0"),
+        (1.0, "n_test must be an integer, not 1.0"),
     ],
 )
 def test_impossible_test_sets_are_refused(n_test: Any, message: str) -> None:
@@ -251,9 +251,9 @@ def test_without_noise_the_weights_of_each_task_lie_in_the_subspace() -> None:
     [
         ((6, 4, 7), "rank is 7, but a subspace of 6 items .*; choose a number from 1 to 6"),
         ((6, 4, 0), "rank is 0, but a subspace of 6 items .*; choose a number from 1 to 6"),
-        ((6, 4, True), "rank must be a whole number, not True"),
-        ((6, 0, 2), "n_tasks is 0; choose a number at least 1"),
-        ((6, 4.0, 2), "n_tasks must be a whole number, not 4.0"),
+        ((6, 4, True), "rank must be an integer, not True"),
+        ((6, 0, 2), "n_tasks is 0; choose a number of at least 1"),
+        ((6, 4.0, 2), "n_tasks must be an integer, not 4.0"),
     ],
 )
 def test_impossible_tasks_are_refused(sizes: tuple[Any, Any, Any], message: str) -> None:
@@ -264,9 +264,9 @@ def test_impossible_tasks_are_refused(sizes: tuple[Any, Any, Any], message: str)
 @pytest.mark.parametrize(
     ("samples", "message"),
     [
-        ((50, 10), r"samples\[1\] is 10; choose a number at least 50"),
-        ((0, 0), r"samples\[0\] is 0; choose a number at least 1"),
-        ((1.5, 2), r"samples\[0\] must be a whole number, not 1.5"),
+        ((50, 10), r"samples\[1\] is 10; choose a number of at least 50"),
+        ((0, 0), r"samples\[0\] is 0; choose a number of at least 1"),
+        ((1.5, 2), r"samples\[0\] must be an integer, not 1.5"),
     ],
 )
 def test_impossible_numbers_of_samples_are_refused(samples: Any, message: str) -> None:

@@ -8,7 +8,7 @@ from multiprocessing.connection import Connection
 from grassvine.engines import AgentFactory, EngineResult, LocalEngine
 from grassvine.networks import Timetable
 from grassvine.protocol import Observer, StepReport
-from grassvine.protocol.observers import AllFinished, Audience
+from grassvine.protocol.observers import AllFinished, CombinedObserver
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class ElsewhereEngine:
 
 def _live(factories: Sequence[AgentFactory], timetable: Timetable, line: Connection) -> None:
     reports: list[StepReport] = []
-    observe = Audience(reports.append, AllFinished(len(factories)))
+    observe = CombinedObserver(reports.append, AllFinished(len(factories)))
     try:
         outcome = LocalEngine().run(factories, timetable, observe)
     except Exception as failure:

@@ -22,5 +22,5 @@ def test_the_process_engine_really_delivers_some_messages_twice() -> None:
 
 
 def test_the_number_of_workers_is_checked() -> None:
-    with pytest.raises(PlanError, match="workers is 0; choose a number at least 1"):
+    with pytest.raises(PlanError, match="workers is 0; choose a number of at least 1"):
         gv.ThreadsEngine(0)

@@ -237,7 +237,7 @@ def test_progress_is_shown_by_callbacks(
             "rank is 0, but the table has 30 items; choose a number from 1",
         ),
         ({"rank": 31}, PlanError, "rank is 31, but the table has 30 items"),
-        ({"rank": 2.0}, PlanError, "rank must be a whole number"),
+        ({"rank": 2.0}, PlanError, "rank must be an integer"),
         ({"method": "exakt"}, PlanError, "unknown method 'exakt'; did you mean 'exact'"),
         ({"agents": 0}, DataError, "agents is 0"),
         ({"agents": 500}, DataError, "500"),

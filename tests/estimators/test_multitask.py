@@ -81,7 +81,7 @@ def test_the_rank_is_found_on_held_out_samples() -> None:
             "rank is 9, but there are 8 features; choose a number from 1 to 8",
         ),
         ({"rank": "best"}, PlanError, "rank is 'best'; pass an int or 'auto'"),
-        ({"rank": 1.5}, PlanError, "rank must be a whole number, not 1.5"),
+        ({"rank": 1.5}, PlanError, "rank must be an integer, not 1.5"),
         ({"agents": 10}, PlanError, "agents is 10, but there are 9 tasks and each agent needs one"),
         ({"agents": "schools"}, PlanError, "agents is 'schools'; pass an int, or 'tasks'"),
         ({"alpha": -1.0}, DataError, "alpha is -1; choose a finite number of at least 0"),

@@ -141,7 +141,7 @@ def test_what_was_saved_transforms_the_same(tmp_path: Path) -> None:
     [
         ({"n_components": 13}, PlanError, "n_components is 13, but 90 samples of 12 features"),
         ({"n_components": 0}, PlanError, "choose a number from 1 to 12"),
-        ({"n_components": 0.9}, PlanError, "n_components must be a whole number, not 0.9"),
+        ({"n_components": 0.9}, PlanError, "n_components must be an integer, not 0.9"),
         ({"center": "yes"}, PlanError, "center is 'yes'; pass True or False"),
         (
             {"agents": 91},

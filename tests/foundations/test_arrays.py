@@ -80,21 +80,33 @@ def test_rounding_is_within_the_gate() -> None:
 
 
 def test_more_than_rounding_is_outside_the_gate() -> None:
-    with pytest.raises(BasisError, match=r"‖UᵀU − I‖ = 2\.8e-10, at most 1e-10"):
+    with pytest.raises(BasisError, match=r"‖UᵀU − I‖ = 2\.8e-10, must be at most 1e-10"):
         as_basis(BASIS * (1 + 1e-10))
 
 
 MATRIX_REFUSALS: list[tuple[Any, dict[str, int], str]] = [
-    ([[1.0, 0.0], [0.0, np.nan]], {}, "holds nan at row 1, column 1; every entry must be finite"),
-    ([[1.0, -np.inf]], {}, "holds -inf at row 0, column 1; every entry must be finite"),
-    ([["a", "b"]], {}, "does not consist of real numbers .*'a'.*; give floats"),
-    ([[1.0, 2.0], [3.0]], {}, "does not consist of real numbers .*; give floats"),
-    (np.eye(2) * 1j, {}, "holds complex numbers; give real ones"),
-    (np.ma.masked_invalid([[1.0, np.nan]]), {}, "is a masked array; leave the masked entries out"),
-    (np.ones(6), {}, r"has shape \(6,\), not items×rank; give a 2-d array"),
-    (np.ones((2, 2, 2)), {}, r"has shape \(2, 2, 2\), not items×rank; give a 2-d array"),
-    (BASIS, {"n_items": 5}, "has shape 6×2, not 5×rank; one row an item, one column a dimension"),
-    (BASIS, {"rank": 3}, "has shape 6×2, not items×3; one row an item, one column a dimension"),
+    (
+        [[1.0, 0.0], [0.0, np.nan]],
+        {},
+        "contains nan at row 1, column 1; every entry must be finite",
+    ),
+    ([[1.0, -np.inf]], {}, "contains -inf at row 0, column 1; every entry must be finite"),
+    ([["a", "b"]], {}, "cannot be converted to real numbers .*'a'.*; pass floats"),
+    ([[1.0, 2.0], [3.0]], {}, "cannot be converted to real numbers .*; pass floats"),
+    (np.eye(2) * 1j, {}, "contains complex numbers; pass real ones"),
+    (np.ma.masked_invalid([[1.0, np.nan]]), {}, "is a masked array; drop the masked entries"),
+    (np.ones(6), {}, r"has shape \(6,\), not items×rank; pass a 2-d array"),
+    (np.ones((2, 2, 2)), {}, r"has shape \(2, 2, 2\), not items×rank; pass a 2-d array"),
+    (
+        BASIS,
+        {"n_items": 5},
+        "has shape 6×2, not 5×rank; pass one row per item and one column per dim",
+    ),
+    (
+        BASIS,
+        {"rank": 3},
+        "has shape 6×2, not items×3; pass one row per item and one column per dim",
+    ),
     (BASIS.T, {"n_items": 6, "rank": 2}, "has shape 2×6, not 6×2"),
 ]
 
@@ -111,11 +123,14 @@ def test_what_is_no_matrix_is_refused(
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (np.zeros((3, 2)), "all zero and spans nothing; give orthonormal columns"),
-        (2 * BASIS, "columns of basis are not orthonormal .*; orthonormalise it.*numpy.linalg.qr"),
+        (np.zeros((3, 2)), "all zeros and spans no subspace; pass orthonormal columns"),
+        (
+            2 * BASIS,
+            "columns of basis are not orthonormal .*; orthonormalise them.*numpy.linalg.qr",
+        ),
         (BASIS[:, [0, 0]], "columns of basis are not orthonormal"),
         (BASIS.astype(np.float32), "columns of basis are not orthonormal"),
-        (np.eye(2, 3), "3 columns but only 2 rows; the rank is at most the number of items"),
+        (np.eye(2, 3), "3 columns but only 2 rows; the rank cannot exceed the number of items"),
     ],
 )
 def test_a_matrix_that_is_no_basis_is_refused(value: Array, message: str) -> None:

@@ -41,7 +41,7 @@ def test_an_agent_error_passes_between_processes_whole() -> None:
 
 def test_a_missing_extra_says_how_to_install_it() -> None:
     message = str(errors.MissingExtra("the picture", "plots"))
-    assert message == "the picture needs an optional part: pip install 'grassvine[plots]'"
+    assert message == "the picture needs an optional dependency: pip install 'grassvine[plots]'"
 
 
 def test_an_unknown_option_is_answered_with_the_nearest_known() -> None:

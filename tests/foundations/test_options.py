@@ -16,7 +16,7 @@ def test_whole_numbers_of_any_kind_become_plain_ints(value: Any) -> None:
 
 @pytest.mark.parametrize("value", [True, np.True_, 3.0, np.float64(3), "3", None, [3]])
 def test_what_is_no_whole_number_is_refused(value: Any) -> None:
-    with pytest.raises(PlanError, match=r"^n_slots must be a whole number, not .*; give an int"):
+    with pytest.raises(PlanError, match=r"^n_slots must be an integer, not .*; pass an int"):
         whole_number("n_slots", value, least=0)
 
 
@@ -39,7 +39,7 @@ def test_real_numbers_of_any_kind_become_plain_floats(value: Any) -> None:
 
 @pytest.mark.parametrize("value", [True, "0.5", None, 1j, [0.5]])
 def test_what_is_no_real_number_is_refused(value: Any) -> None:
-    with pytest.raises(PlanError, match=r"^noise must be a number, not .*; give a float"):
+    with pytest.raises(PlanError, match=r"^noise must be a number, not .*; pass a float"):
         real_number("noise", value)
 
 
@@ -69,5 +69,5 @@ def test_a_rank_outside_the_items_is_refused(rank: int) -> None:
 
 @pytest.mark.parametrize("rank", [True, 2.0])
 def test_a_rank_that_is_no_whole_number_is_refused(rank: Any) -> None:
-    with pytest.raises(DataError, match=f"rank must be a whole number, not {rank}"):
+    with pytest.raises(DataError, match=f"rank must be an integer, not {rank}"):
         rank_within(rank, 6, error=DataError)

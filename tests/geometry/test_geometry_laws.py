@@ -38,10 +38,10 @@ def test_every_operation_leaves_its_input_alone(geometry: Geometry) -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (np.full((6, 2), np.nan), "holds nan at row 0, column 0; every entry must be finite"),
-        (np.ones(6), r"has shape \(6,\), not 6×2; give a 2-d array"),
-        (np.ones((2, 6)), "has shape 2×6, not 6×2; one row an item"),
-        ([["a", "b"]], "does not consist of real numbers"),
+        (np.full((6, 2), np.nan), "contains nan at row 0, column 0; every entry must be finite"),
+        (np.ones(6), r"has shape \(6,\), not 6×2; pass a 2-d array"),
+        (np.ones((2, 6)), "has shape 2×6, not 6×2; pass one row per item"),
+        ([["a", "b"]], "cannot be converted to real numbers"),
     ],
 )
 def test_the_gate_refuses_what_is_no_point(geometry: Geometry, value: object, message: str) -> None:

@@ -52,8 +52,8 @@ def test_a_report_names_the_farthest_neighbour() -> None:
 @pytest.mark.parametrize(
     ("basis", "complaint"),
     [
-        (np.full((N_ITEMS, 3), np.nan), "agent 1 sent at slot 8 holds nan"),
-        (np.zeros((N_ITEMS, 3)), "agent 1 sent at slot 8 is all zero"),
+        (np.full((N_ITEMS, 3), np.nan), "agent 1 sent at slot 8 contains nan"),
+        (np.zeros((N_ITEMS, 3)), "agent 1 sent at slot 8 is all zeros"),
         (np.ones((N_ITEMS, 3)), "agent 1 sent at slot 8 are not orthonormal"),
         (np.eye(N_ITEMS)[:, :2], "agent 1 sent at slot 8 has shape 20×2, not 20×3"),
     ],
@@ -108,10 +108,10 @@ class Careless(GossipAgent):
 @pytest.mark.parametrize(
     ("kind", "broken"),
     [
-        (Restless, "outgoing has no side effect: a second message differed"),
-        (Nervous, "what is asked has no side effect: basis differs"),
-        (Secretive, "an agent can be brought back: basis differs"),
-        (Careless, "an agent can be brought back: it sends other bytes"),
+        (Restless, "outgoing must have no side effects: a second message differed"),
+        (Nervous, "reading the state must have no side effects: basis differs"),
+        (Secretive, "a restored agent must equal the original: basis differs"),
+        (Careless, "a restored agent must equal the original: it sends different bytes"),
     ],
 )
 def test_the_shipped_check_finds_an_agent_that_breaks_a_law(

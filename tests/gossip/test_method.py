@@ -35,7 +35,7 @@ def test_a_step_size_falls_with_the_slot() -> None:
         (lambda: gv.Gossip(rho=-1.0), "rho is -1; choose a finite number of at least 0"),
         (lambda: gv.Gossip(rho=float("inf")), "rho is inf"),
         (lambda: gv.Gossip(rho="large"), "rho must be a number, not 'large'"),  # type: ignore[arg-type]
-        (lambda: gv.Gossip(max_iter=2.5), "max_iter must be a whole number"),  # type: ignore[arg-type]
+        (lambda: gv.Gossip(max_iter=2.5), "max_iter must be an integer"),  # type: ignore[arg-type]
         (lambda: gv.Gossip(preconditioner="gramm"), "'gramm'; did you mean 'gram'"),  # type: ignore[arg-type]
         (lambda: gv.Gossip(preconditioner="none"), "the unit step needs a preconditioner"),
         (lambda: gv.StepSize(0.0), "step.a is 0 and nothing would move"),

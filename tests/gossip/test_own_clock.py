@@ -93,7 +93,7 @@ def test_a_recorded_run_is_replayed_to_the_same_bits(tmp_path: Path) -> None:
 
 def test_a_record_of_another_network_is_refused_before_anyone_moves() -> None:
     record = Recorded.of(plan(replace(OWN, schedule=gv.networks.OneEdge())).timetable)
-    with pytest.raises(NetworkError, match="the network has no such link; give the network of"):
+    with pytest.raises(NetworkError, match="the network has no such link; pass the network of"):
         _ = replace(plan(replace(OWN, schedule=record)), network=gv.networks.star(4)).timetable
 
 

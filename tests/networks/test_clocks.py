@@ -89,11 +89,11 @@ def test_no_slots_are_an_empty_timetable() -> None:
 @pytest.mark.parametrize(
     ("rates", "message"),
     [
-        ((1.0, 0.0), "the rate of agent 1 is 0 and its clock would never ring"),
+        ((1.0, 0.0), "the rate of agent 1 is 0, so its clock would never tick"),
         ((1.0, -2.0), "the rate of agent 1 is -2; choose a finite number of at least 0"),
         ((float("inf"), 1.0), "the rate of agent 0 is inf"),
         (("often", 1.0), "the rate of agent 0 must be a number, not 'often'"),
-        (3.0, "rates must be a list, not 3.0; give one rate an agent"),
+        (3.0, "rates must be a list, not 3.0; pass one rate per agent"),
     ],
 )
 def test_rates_are_checked(rates: Any, message: str) -> None:
@@ -102,10 +102,10 @@ def test_rates_are_checked(rates: Any, message: str) -> None:
 
 
 def test_every_agent_has_a_rate() -> None:
-    with pytest.raises(NetworkError, match="there are 2 rates for 3 agents; give one rate an"):
+    with pytest.raises(NetworkError, match="got 2 rates for 3 agents; pass one rate per"):
         draw(path(3), 5, 0, (1.0, 2.0))
 
 
 def test_the_number_of_slots_is_checked() -> None:
-    with pytest.raises(PlanError, match="n_slots is -1; choose a number at least 0"):
+    with pytest.raises(PlanError, match="n_slots is -1; choose a number of at least 0"):
         draw(path(3), -1)

@@ -47,40 +47,44 @@ def test_a_network_cannot_be_changed() -> None:
 @pytest.mark.parametrize(
     ("n_agents", "edges", "parts"),
     [
-        (5, ((0, 1), (2, 3)), r"3 parts \(agents 0, 1; agents 2, 3; agent 4\)"),
-        (4, ((0, 3), (1, 2)), r"2 parts \(agents 0, 3; agents 1, 2\)"),
-        (6, (), r"6 parts \(agent 0; agent 1; agent 2; agent 3; …\)"),
-        (11, tuple((0, i) for i in range(1, 10)), r"2 parts \(agents 0, 1, .*, 7, …; agent 10\)"),
+        (5, ((0, 1), (2, 3)), r"3 components \(agents 0, 1; agents 2, 3; agent 4\)"),
+        (4, ((0, 3), (1, 2)), r"2 components \(agents 0, 3; agents 1, 2\)"),
+        (6, (), r"6 components \(agent 0; agent 1; agent 2; agent 3; …\)"),
+        (
+            11,
+            tuple((0, i) for i in range(1, 10)),
+            r"2 components \(agents 0, 1, .*, 7, …; agent 10\)",
+        ),
     ],
 )
 def test_a_network_in_parts_is_refused_and_the_parts_are_named(
     n_agents: int, edges: Any, parts: str
 ) -> None:
-    with pytest.raises(NetworkError, match=f"not connected: .*{parts}. Add a link between them"):
+    with pytest.raises(NetworkError, match=f"not connected: .*{parts}; add a link between them"):
         Network(n_agents, edges)
 
 
 @given(networks, networks)
 def test_two_networks_side_by_side_are_refused(one: Network, other: Network) -> None:
     shifted = tuple((i + one.n_agents, j + one.n_agents) for i, j in other.edges)
-    with pytest.raises(NetworkError, match="falls into 2 parts"):
+    with pytest.raises(NetworkError, match="it has 2 components"):
         Network(one.n_agents + other.n_agents, one.edges + shifted)
 
 
 @pytest.mark.parametrize(
     ("n_agents", "edges", "message"),
     [
-        (3, ((0, 1), (2, 2)), "agent 2 is linked to itself; leave that link out"),
+        (3, ((0, 1), (2, 2)), "agent 2 is linked to itself; remove that link"),
         (3, ((0, 3),), r"an agent of link \(0, 3\) is 3, but there are 3 agents; .* from 0 to 2"),
         (3, ((-1, 0),), r"an agent of link \(-1, 0\) is -1, but .*; choose a number from 0 to 2"),
-        (2, ((0, True),), r"an agent of link \(0, True\) must be a whole number, not True"),
-        (2, ((0.0, 1),), r"an agent of link \(0.0, 1\) must be a whole number, not 0.0"),
-        (2, (("a", "b"),), r"an agent of link \(a, b\) must be a whole number, not 'a'"),
-        (3, ((0, 1, 2),), r"the link \(0, 1, 2\) is not a pair; give two agent numbers"),
-        (3, (1,), "the link 1 is not a pair; give two agent numbers"),
-        (0, (), "n_agents is 0; choose a number at least 1"),
-        (True, (), "n_agents must be a whole number, not True; give an int"),
-        (2.0, ((0, 1),), "n_agents must be a whole number, not 2.0; give an int"),
+        (2, ((0, True),), r"an agent of link \(0, True\) must be an integer, not True"),
+        (2, ((0.0, 1),), r"an agent of link \(0.0, 1\) must be an integer, not 0.0"),
+        (2, (("a", "b"),), r"an agent of link \(a, b\) must be an integer, not 'a'"),
+        (3, ((0, 1, 2),), r"the link \(0, 1, 2\) is not a pair; pass two agent numbers"),
+        (3, (1,), "the link 1 is not a pair; pass two agent numbers"),
+        (0, (), "n_agents is 0; choose a number of at least 1"),
+        (True, (), "n_agents must be an integer, not True; pass an int"),
+        (2.0, ((0, 1),), "n_agents must be an integer, not 2.0; pass an int"),
     ],
 )
 def test_what_is_no_network_is_refused(n_agents: Any, edges: Any, message: str) -> None:

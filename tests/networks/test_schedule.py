@@ -118,9 +118,9 @@ def test_the_slots_of_a_lone_agent_are_empty(schedule: Schedule) -> None:
 @pytest.mark.parametrize(
     ("n_slots", "message"),
     [
-        (-1, "n_slots is -1; choose a number at least 0"),
-        (True, "n_slots must be a whole number, not True; give an int"),
-        (10.0, "n_slots must be a whole number, not 10.0; give an int"),
+        (-1, "n_slots is -1; choose a number of at least 0"),
+        (True, "n_slots must be an integer, not True; pass an int"),
+        (10.0, "n_slots must be an integer, not 10.0; pass an int"),
     ],
 )
 def test_a_bad_number_of_slots_is_refused(schedule: Schedule, n_slots: Any, message: str) -> None:

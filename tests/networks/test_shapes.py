@@ -112,10 +112,10 @@ def test_a_shape_has_the_links_of_its_name(network: Network, graph: Any) -> None
 @pytest.mark.parametrize(
     ("n_agents", "message"),
     [
-        (0, "n_agents is 0; choose a number at least 1"),
-        (-3, "n_agents is -3; choose a number at least 1"),
-        (True, "n_agents must be a whole number, not True; give an int"),
-        (4.0, "n_agents must be a whole number, not 4.0; give an int"),
+        (0, "n_agents is 0; choose a number of at least 1"),
+        (-3, "n_agents is -3; choose a number of at least 1"),
+        (True, "n_agents must be an integer, not True; pass an int"),
+        (4.0, "n_agents must be an integer, not 4.0; pass an int"),
     ],
 )
 def test_a_bad_number_of_agents_is_refused(shape: Shape, n_agents: Any, message: str) -> None:
@@ -139,11 +139,11 @@ def test_pairs_are_linked_with_the_given_probability() -> None:
 @pytest.mark.parametrize(
     ("probability", "message"),
     [
-        (0.0, "100 random networks of 5 agents with probability 0 were all in parts; choose a l"),
-        (0.0, "The last one: .*it falls into 5 parts .*agent 0; agent 1"),
+        (0.0, "100 random networks of 5 agents with probability 0 were all disconnected; choose"),
+        (0.0, "last error: .*it has 5 components .*agent 0; agent 1"),
         (-0.1, "probability is -0.1; choose a finite number of at least 0"),
         (np.nan, "probability is nan; choose a finite number of at least 0"),
-        (True, "probability must be a number, not True; give a float"),
+        (True, "probability must be a number, not True; pass a float"),
     ],
 )
 def test_a_bad_probability_is_refused(probability: Any, message: str) -> None:
@@ -173,10 +173,10 @@ def test_parallel_links_of_a_graph_count_once() -> None:
 @pytest.mark.parametrize(
     ("graph", "message"),
     [
-        (nx.DiGraph([(0, 1)]), r"the graph is directed; give graph.to_undirected\(\)"),
-        (nx.Graph([(0, 1), (1, 1)]), "agent 1 is linked to itself; leave that link out"),
-        (nx.Graph([(0, 1), (2, 3)]), r"2 parts \(agents 0, 1; agents 2, 3\)"),
-        (nx.Graph(), "n_agents is 0; choose a number at least 1"),
+        (nx.DiGraph([(0, 1)]), r"the graph is directed; pass graph.to_undirected\(\)"),
+        (nx.Graph([(0, 1), (1, 1)]), "agent 1 is linked to itself; remove that link"),
+        (nx.Graph([(0, 1), (2, 3)]), r"2 components \(agents 0, 1; agents 2, 3\)"),
+        (nx.Graph(), "n_agents is 0; choose a number of at least 1"),
     ],
 )
 def test_a_graph_that_is_no_network_is_refused(graph: Any, message: str) -> None:
@@ -187,9 +187,9 @@ def test_a_graph_that_is_no_network_is_refused(graph: Any, message: str) -> None
 @pytest.mark.parametrize(
     ("edges", "message"),
     [
-        ([(0, 1, 2)], r"the link \(0, 1, 2\) is not a pair; give two agent numbers"),
+        ([(0, 1, 2)], r"the link \(0, 1, 2\) is not a pair; pass two agent numbers"),
         ([5], "the link 5 is not a pair"),
-        ([(0, "a")], r"an agent of link \(0, a\) must be a whole number, not 'a'"),
+        ([(0, "a")], r"an agent of link \(0, a\) must be an integer, not 'a'"),
         ([(-2, -1)], r"an agent of link \(-2, -1\) is -2"),
     ],
 )

@@ -98,6 +98,6 @@ def test_searches_are_few_and_the_tree_is_computed_once(
     network = getattr(gv.networks, shape)(300)
     for _ in range(3):
         assert network.tree.height == network.tree.height
-    assert len(searches) <= tree_module.MOST_SEARCHES + 1
+    assert len(searches) <= tree_module.MAX_SEARCHES + 1
     if shape == "path":
         assert len(searches) <= 3 and network.tree.height == 150

@@ -55,7 +55,7 @@ def test_an_agent_without_links_rings_in_vain() -> None:
 
 def test_the_union_is_the_network() -> None:
     assert Epochs(gv.networks.OneEdge(), RING).union(6) == gv.networks.ring(6)
-    with pytest.raises(NetworkError, match=r"not connected: it falls into 3 parts"):
+    with pytest.raises(NetworkError, match=r"not connected: it has 3 components"):
         Epochs(gv.networks.OneEdge(), ((3, EVEN),)).union(6)
 
 
@@ -71,12 +71,12 @@ def test_links_are_kept_in_order() -> None:
         (
             ((3, EVEN), (3, ODD)),
             gv.networks.path(6),
-            r"\(0, 5\) is in an epoch, not the network; give",
+            r"\(0, 5\) is in an epoch but not the network; use",
         ),
         (
             ((3, EVEN), (3, ODD[:2])),
             gv.networks.ring(6),
-            r"\(0, 5\) is in no epoch; give the plan the",
+            r"\(0, 5\) is in no epoch; use epochs.union",
         ),
     ],
 )
@@ -88,17 +88,17 @@ def test_the_network_must_be_the_union(epochs: Any, network: Network, message: s
 @pytest.mark.parametrize(
     ("schedule", "epochs", "message"),
     [
-        (gv.networks.OneEdge(), (), "there are no epochs; give at least one"),
-        (gv.networks.OneEdge(), 3, "an epoch is a number of slots and its links, such as"),
-        (gv.networks.OneEdge(), (EVEN,), "an epoch is a number of slots and its links, such as"),
+        (gv.networks.OneEdge(), (), "epochs is empty; pass at least one"),
+        (gv.networks.OneEdge(), 3, "epochs must be a list of .n_slots, edges. pairs; pass"),
+        (gv.networks.OneEdge(), (EVEN,), "epochs must be a list of .n_slots, edges. pairs; pass"),
         (
             gv.networks.OneEdge(),
             ((0, EVEN),),
-            "the length of epoch 0 is 0; choose a number at least 1",
+            "the length of epoch 0 is 0; choose a number of at least 1",
         ),
         (gv.networks.OneEdge(), ((3, ((0, 0),)),), "agent 0 is linked to itself"),
-        (Recorded(2, (((0, 1),),)), RING, "Recorded cannot be drawn epoch by epoch"),
-        (Epochs(gv.networks.OneEdge(), RING), RING, "Epochs cannot be drawn epoch by epoch"),
+        (Recorded(2, (((0, 1),),)), RING, "Recorded cannot be used within epochs"),
+        (Epochs(gv.networks.OneEdge(), RING), RING, "Epochs cannot be used within epochs"),
     ],
 )
 def test_epochs_are_checked(schedule: Schedule, epochs: Any, message: str) -> None:

@@ -99,11 +99,11 @@ def test_a_figure_without_meaning_counts_as_unknown() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"seed": -1}, "seed is -1; choose a number at least 0"),
-        ({"seed": 1.0}, "seed must be a whole number, not 1.0"),
-        ({"repeats": 0}, "repeats is 0; choose a number at least 1"),
-        ({"n_agents": 1}, "agents is 1; choose a number at least 2"),
-        ({"n_agents": "six"}, "agents must be a whole number, not 'six'"),
+        ({"seed": -1}, "seed is -1; choose a number of at least 0"),
+        ({"seed": 1.0}, "seed must be an integer, not 1.0"),
+        ({"repeats": 0}, "repeats is 0; choose a number of at least 1"),
+        ({"n_agents": 1}, "agents is 1; choose a number of at least 2"),
+        ({"n_agents": "six"}, "agents must be an integer, not 'six'"),
     ],
 )
 def test_an_impossible_request_is_refused(options: dict[str, Any], message: str) -> None:

@@ -191,7 +191,7 @@ def test_one_compilation_serves_every_rank() -> None:
         ({"unobserved": 1.0}, "unobserved is 1; choose a finite number of at least 0 and below 1"),
         ({"unobserved": -0.1}, "unobserved is -0.1"),
         ({"tikhonov": float("nan")}, "tikhonov is nan; choose a finite number"),
-        ({"threads": 0}, "threads is 0; choose a number at least 1"),
+        ({"threads": 0}, "threads is 0; choose a number of at least 1"),
     ],
 )
 def test_options_are_checked(options: dict[str, float], message: str) -> None:

@@ -41,5 +41,5 @@ def test_samples_are_checked_and_left_alone() -> None:
     given = samples()
     given.flags.writeable = False
     gv.PCAProblem(given).evaluate(np.eye(N_ITEMS)[:, :2])
-    with pytest.raises(DataError, match="the sample matrix holds nan at row 1, column 0"):
+    with pytest.raises(DataError, match="the sample matrix contains nan at row 1, column 0"):
         gv.PCAProblem(np.array([[1.0], [np.nan]]))

@@ -36,16 +36,19 @@ def test_what_was_read_is_aligned_and_writable() -> None:
 @pytest.mark.parametrize(
     ("data", "complaint"),
     [
-        (b"", "a message has 0 bytes where 80 and a short header were expected"),
-        (encode(message())[:-1], "cannot be read as safetensors"),
-        (encode(message()) + bytes(5000), "a message has .* bytes where 80"),
-        (b"\xff" * 100, "cannot be read as safetensors"),
-        (encode(message(basis=np.zeros((2, 4)))), "holds basis 2×4, .* where basis 4×2"),
+        (b"", "a message has 0 bytes, not 80 plus a short header"),
+        (encode(message())[:-1], "is not valid safetensors"),
+        (encode(message()) + bytes(5000), "a message has .* bytes, not 80"),
+        (b"\xff" * 100, "is not valid safetensors"),
+        (encode(message(basis=np.zeros((2, 4)))), "contains basis 2×4, .*, not basis 4×2"),
         (
             encode(message(basis=np.zeros((4, 2), np.int64))),
             "'basis' .* of type int64, not float64",
         ),
-        (encode(Message(3, 17, {"core": np.zeros((4, 2))})), "holds core 4×2, sender 1, slot 1 "),
+        (
+            encode(Message(3, 17, {"core": np.zeros((4, 2))})),
+            "contains core 4×2, sender 1, slot 1, not ",
+        ),
     ],
 )
 def test_what_is_no_such_message_is_refused(data: bytes, complaint: str) -> None:

@@ -79,12 +79,12 @@ def test_agents_start_at_different_points() -> None:
     [
         (lambda: replace(PLAN, rank=101), "rank is 101, but a subspace of 100 items has between"),
         (lambda: replace(PLAN, rank=0), "rank is 0"),
-        (lambda: replace(PLAN, rank="2"), "rank must be a whole number, not '2'"),  # type: ignore[arg-type]
-        (lambda: replace(PLAN, seed=-1), "seed is -1; choose a number at least 0"),
-        (lambda: replace(PLAN, network=gv.networks.path(1)), "one agent has nobody to gossip with"),
+        (lambda: replace(PLAN, rank="2"), "rank must be an integer, not '2'"),  # type: ignore[arg-type]
+        (lambda: replace(PLAN, seed=-1), "seed is -1; choose a number of at least 0"),
+        (lambda: replace(PLAN, network=gv.networks.path(1)), "a single agent has no neighbours"),
         (
             lambda: PLAN.agent(0, gv.CompletionProblem(ratings())),
-            f"the problem of agent 0 has {N_ITEMS} items and the plan 100",
+            f"the problem of agent 0 has {N_ITEMS} items but the plan has 100",
         ),
     ],
 )
@@ -97,15 +97,15 @@ def test_options_are_checked(make: object, message: str) -> None:
     ("old", "new", "message"),
     [
         ("seed = 3", "sead = 3", "sead: unknown key 'sead'; did you mean 'seed'"),
-        ("seed = 3\n", "", "seed is missing; write it into the plan"),
-        ("format = 1", "format = 2", "not of format 1; it needs another grassvine"),
+        ("seed = 3\n", "", "seed is missing; add it to the plan"),
+        ("format = 1", "format = 2", "not of format 1; use the version that wrote it"),
         ("rho = ", "rho_ = ", r"method.rho_: unknown key 'rho_'; did you mean 'rho'"),
         ('"matchings"', '"matching"', "unknown method.schedule 'matching'; did you mean"),
         ('"grassmann"', '"flat"', "unknown geometry 'flat'; choose from euclidean, grassmann"),
         ("rho = 10000.0", 'rho = "much"', "rho must be a number, not 'much'"),
-        ("[method]", "[method", "the plan is not TOML"),
-        ("[method.step]\na = 1.0\nb = 0.0", "step = 3", "step is missing or no table"),
-        ("n_agents = 6", "n_agents = 7", "not connected: it falls into 2 parts"),
+        ("[method]", "[method", "the plan is not valid TOML"),
+        ("[method.step]\na = 1.0\nb = 0.0", "step = 3", "step is missing or not a table"),
+        ("n_agents = 6", "n_agents = 7", "not connected: it has 2 components"),
     ],
 )
 def test_a_wrong_plan_file_is_refused_with_the_place(old: str, new: str, message: str) -> None:
@@ -119,8 +119,8 @@ def test_what_has_no_name_cannot_be_written() -> None:
     class Own(gv.geometry.Grassmann):
         pass
 
-    with pytest.raises(PlanError, match="a method of type object cannot be written"):
+    with pytest.raises(PlanError, match="a method of type object cannot be written as TOML"):
         replace(PLAN, method=object()).to_toml()  # type: ignore[arg-type]
 
-    with pytest.raises(PlanError, match="a geometry of type Own cannot be written"):
+    with pytest.raises(PlanError, match="a geometry of type Own cannot be written as TOML"):
         replace(PLAN, geometry=Own()).to_toml()

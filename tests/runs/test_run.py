@@ -87,7 +87,7 @@ def test_the_input_is_never_modified() -> None:
 
 
 def test_every_agent_needs_a_problem() -> None:
-    with pytest.raises(PlanError, match="there are 3 problems for 4 agents; give one problem to"):
+    with pytest.raises(PlanError, match="got 3 problems for 4 agents; pass one problem per"):
         gv.run(gv.Plan(N_ITEMS, 3, gv.networks.ring(4)), problems(3))
 
 
@@ -146,10 +146,13 @@ def test_a_function_is_called_where_its_agent_lives() -> None:
     [
         (
             lambda: ratings(),
-            "agent 1 has no problem: its function returned a Ratings; give a problem",
+            "agent 1 has no problem: its function returned a Ratings; pass a problem",
         ),
-        (ratings(), "agent 1 has no problem: it was given a Ratings; give a problem such as"),
-        (lambda: gv.PCAProblem(np.eye(3)), "the problem of agent 1 has 3 items and the plan 20"),
+        (ratings(), "agent 1 has no problem: got a Ratings; pass a problem such as"),
+        (
+            lambda: gv.PCAProblem(np.eye(3)),
+            "the problem of agent 1 has 3 items but the plan has 20",
+        ),
     ],
 )
 def test_what_is_no_problem_is_refused_with_the_number_of_its_agent(

@@ -1,4 +1,4 @@
-"""Checks shipped to users: does my problem, my geometry, my agent, my engine keep the laws?"""
+"""Checks for user-defined problems, geometries, agents and engines."""
 
 from grassvine.checks.agent import check_agent
 from grassvine.checks.derivatives import check_gradient, check_hessian

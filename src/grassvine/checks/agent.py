@@ -1,82 +1,94 @@
-"""The laws of an agent."""
+"""Check of an agent."""
 
 from collections.abc import Callable
 
 import numpy as np
 
-from grassvine.checks.laws import require
+from grassvine.checks.assertions import require
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.protocol.agent import Agent, State
 from grassvine.protocol.message import Message, decode, encode
 
 
 def check_agent(make: Callable[[], Agent], neighbour: Agent) -> None:
-    """Let an agent meet a neighbour at slot 0 and check that it keeps to what engines rely on.
+    """Check the properties of an agent on which engines rely, in a meeting at slot 0.
 
-    It is made a second time, to be brought to where the first stands.
+    A second agent is created and restored to the state of the first.
     """
     with one_blas_thread():
         agent = make()
         first, second = encode(agent.outgoing(0)), encode(agent.outgoing(0))
-        require(first == second, "outgoing has no side effect", "a second message differed")
+        require(first == second, "outgoing must have no side effects", "a second message differed")
         shapes = neighbour.expected(0)
         read = decode(first, shapes)
-        require(encode(read) == first, "a message survives the wire", "its bytes changed")
+        require(
+            encode(read) == first,
+            "encoding and decoding must not change a message",
+            "its bytes changed",
+        )
         require(
             (read.sender, read.slot) == (agent.id, 0),
-            "a message names its sender and slot",
-            f"it says agent {read.sender}, slot {read.slot}",
+            "a message must contain its sender and slot",
+            f"it contains agent {read.sender}, slot {read.slot}",
         )
         inbox = [neighbour.outgoing(0)]
         sent = encode(inbox[0])
         report = agent.meet(0, inbox)
-        require(encode(inbox[0]) == sent, "an agent leaves its inbox alone", "a message changed")
+        require(encode(inbox[0]) == sent, "an agent must not modify its inbox", "a message changed")
         require(
             (report.agent, report.slot) == (agent.id, 0),
-            "a report names its agent and slot",
-            f"it says agent {report.agent}, slot {report.slot}",
+            "a report must contain its agent and slot",
+            f"it contains agent {report.agent}, slot {report.slot}",
         )
         size = inbox[0].nbytes
         require(
             (report.messages, report.bytes) == (1, size),
-            "a report counts what was received",
+            "a report must count the received messages and bytes",
             f"{report.messages} messages of {report.bytes} bytes, not 1 of {size}",
         )
         log_entry, snapshot, before = (
-            _copied(told) for told in (agent.log_entry(), agent.snapshot(), agent.state())
+            _copied(arrays) for arrays in (agent.log_entry(), agent.snapshot(), agent.state())
         )
         agent.conclude(1)
-        _require_same(agent.state(), before, "conclude does not move")
-        _require_same(agent.snapshot(), snapshot, "what is asked has no side effect")
-        twin = make()
-        twin.restore(iter([log_entry]), snapshot)
-        _require_twins(twin, agent, neighbour.outgoing(1))
+        _require_same(agent.state(), before, "conclude must not change the state")
+        _require_same(
+            agent.snapshot(),
+            snapshot,
+            "reading the state must have no side effects",
+        )
+        restored = make()
+        restored.restore(iter([log_entry]), snapshot)
+        _require_equal_behaviour(restored, agent, neighbour.outgoing(1))
 
 
-def _require_twins(twin: Agent, agent: Agent, message: Message) -> None:
-    """Require that an agent which was brought back stands and moves like the other."""
-    law = "an agent can be brought back"
-    sent = encode(twin.outgoing(1)) == encode(agent.outgoing(1))
-    require(sent, law, "it sends other bytes")
-    require(twin.expected(1) == agent.expected(1), law, "it accepts other shapes")
-    _require_same(twin.state(), agent.state(), law)
-    _require_same(twin.snapshot(), agent.snapshot(), law)
-    # Not every agent can meet the same neighbour again: a parent hears its children in turn.
+def _require_equal_behaviour(restored: Agent, agent: Agent, message: Message) -> None:
+    """Check that a restored agent has the same state and behaviour as the original."""
+    requirement = "a restored agent must equal the original"
+    sent = encode(restored.outgoing(1)) == encode(agent.outgoing(1))
+    require(sent, requirement, "it sends different bytes")
+    require(restored.expected(1) == agent.expected(1), requirement, "it accepts different shapes")
+    _require_same(restored.state(), agent.state(), requirement)
+    _require_same(restored.snapshot(), agent.snapshot(), requirement)
+    # Not every agent can meet the same neighbour again: in a tree sum, its children send in turn.
     if agent.expected(1) == {name: array.shape for name, array in message.arrays.items()}:
-        # The repr of a float is exact, and NaN is like NaN.
-        same = repr(twin.meet(1, [message])) == repr(agent.meet(1, [message]))
-        require(same, law, "its next report differs")
-        _require_same(twin.state(), agent.state(), law)
-    require(repr(twin.conclude(2)) == repr(agent.conclude(2)), law, "it concludes otherwise")
+        # The repr of a float is exact, and equal for two NaNs.
+        same = repr(restored.meet(1, [message])) == repr(agent.meet(1, [message]))
+        require(same, requirement, "its next report differs")
+        _require_same(restored.state(), agent.state(), requirement)
+    require(
+        repr(restored.conclude(2)) == repr(agent.conclude(2)),
+        requirement,
+        "its final report differs",
+    )
 
 
-def _copied(told: State) -> State:
-    """Copy arrays as a file would."""
-    return {name: np.array(array, order="C") for name, array in told.items()}
+def _copied(arrays: State) -> State:
+    """Copy arrays in C order, as saving and loading does."""
+    return {name: np.array(array, order="C") for name, array in arrays.items()}
 
 
-def _require_same(found: State, wanted: State, law: str) -> None:
-    require(set(found) == set(wanted), law, f"there are {sorted(found)}, not {sorted(wanted)}")
+def _require_same(found: State, wanted: State, requirement: str) -> None:
+    require(set(found) == set(wanted), requirement, f"it has {sorted(found)}, not {sorted(wanted)}")
     for name, array in wanted.items():
         same = found[name].shape == array.shape and found[name].tobytes() == array.tobytes()
-        require(same, law, f"{name} differs")
+        require(same, requirement, f"{name} differs")

@@ -1,13 +1,13 @@
-"""Taylor checks: a derivative is right if and only if the error of its model falls like t².
+"""Taylor checks: a derivative is correct if and only if the Taylor error decreases like t².
 
-A wrong gradient leaves an error proportional to t: the slope in a log–log plot is 1, not 2.
+With a wrong gradient the error is proportional to t: its slope in a log–log plot is 1, not 2.
 """
 
 from collections.abc import Callable
 
 import numpy as np
 
-from grassvine.checks.laws import require
+from grassvine.checks.assertions import require
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.foundations.errors import CheckFailed
@@ -21,35 +21,35 @@ TOLERANCE = 0.1
 def check_gradient(
     problem: LocalProblem, rank: int, *, geometry: Geometry | None = None, seed: int = 0
 ) -> float:
-    """Check the gradient of a problem along a random geodesic and return the Taylor slope.
+    """Check the gradient along a random geodesic and return the Taylor slope.
 
-    The error |f(Exp_U(tξ)) − f(U) − t⟨grad f(U), ξ⟩| must fall like t², with slope 2 ± 0.1.
+    The error |f(Exp_U(tξ)) − f(U) − t⟨grad f(U), ξ⟩| must decrease like t², with slope 2 ± 0.1.
     """
     geometry = geometry or Grassmann()
-    point, tangent = _somewhere(geometry, problem.n_items, rank, seed)
+    point, tangent = _random_tangent(geometry, problem.n_items, rank, seed)
     with one_blas_thread():
         here = problem.evaluate(point)
-        rise = float(np.sum(geometry.project(point, here.gradient) * tangent))
+        derivative = float(np.sum(geometry.project(point, here.gradient) * tangent))
 
         def error(step: float) -> tuple[float, float]:
             cost = problem.evaluate(geometry.exp(point, step * tangent)).cost
-            return abs(cost - here.cost - step * rise), abs(cost) + abs(here.cost)
+            return abs(cost - here.cost - step * derivative), abs(cost) + abs(here.cost)
 
-        return _require_slope(error, "the gradient is the derivative of the cost")
+        return _require_slope(error, "the gradient must be the derivative of the cost")
 
 
 def check_hessian(
     problem: LocalProblem, rank: int, *, geometry: Geometry | None = None, seed: int = 0
 ) -> float:
-    """Check the Hessian products of a problem along a random geodesic and return the Taylor slope.
+    """Check the Hessian products along a random geodesic and return the Taylor slope.
 
-    The error ‖grad f(Exp_U(tξ)), carried back to U, − grad f(U) − t Hess f(U)[ξ]‖ must fall like
-    t², with slope 2 ± 0.1.
+    The error ‖grad f(Exp_U(tξ)), transported to U, − grad f(U) − t Hess f(U)[ξ]‖ must decrease
+    like t², with slope 2 ± 0.1.
     """
     if not isinstance(problem, TwiceDifferentiable):
-        raise CheckFailed(f"{type(problem).__name__} has no hessian_product to check.")
+        raise CheckFailed(f"{type(problem).__name__} has no hessian_product to check; add one.")
     geometry = geometry or Grassmann()
-    point, tangent = _somewhere(geometry, problem.n_items, rank, seed)
+    point, tangent = _random_tangent(geometry, problem.n_items, rank, seed)
     with one_blas_thread():
         here = problem.evaluate(point).gradient
         product = problem.hessian_product(point, tangent)
@@ -59,27 +59,27 @@ def check_hessian(
         def error(step: float) -> tuple[float, float]:
             there = geometry.exp(point, step * tangent)
             moved = geometry.project(there, problem.evaluate(there).gradient)
-            carried = geometry.transport(point, moved)
-            size = float(np.linalg.norm(carried) + np.linalg.norm(here))
-            return float(np.linalg.norm(carried - gradient - step * change)), size
+            transported = geometry.transport(point, moved)
+            size = float(np.linalg.norm(transported) + np.linalg.norm(here))
+            return float(np.linalg.norm(transported - gradient - step * change)), size
 
-        return _require_slope(error, "the Hessian product is the derivative of the gradient")
+        return _require_slope(error, "the Hessian product must be the derivative of the gradient")
 
 
-def _require_slope(error: Callable[[float], tuple[float, float]], law: str) -> float:
+def _require_slope(error: Callable[[float], tuple[float, float]], requirement: str) -> float:
     slope = taylor_slope(error)
-    evidence = f"the Taylor slope is {slope:.3f}, not 2 ± {TOLERANCE}"
-    require(abs(slope - 2.0) <= TOLERANCE, law, evidence)
+    details = f"the Taylor slope is {slope:.3f}, not 2 ± {TOLERANCE}"
+    require(abs(slope - 2.0) <= TOLERANCE, requirement, details)
     return slope
 
 
 def taylor_slope(error: Callable[[float], tuple[float, float]]) -> float:
-    """Return the slope of log error against log step where the step is as small as it can be.
+    """Return the slope of log error against log step over the smallest usable steps.
 
-    ``error(step)`` returns the error and the size of the numbers it was computed from. The slope
-    is taken over the first decade of steps whose errors stand clear of rounding, 10⁴ε of that
-    size: there a wrong derivative shows, while larger steps could hide it. Where none stands
-    clear up to a step of 1/10, the model is exact as far as one can see, and 2 is returned.
+    ``error(step)`` returns the error and the magnitude of the numbers it was computed from. The
+    slope is fitted over the first decade of steps whose errors exceed rounding, 10⁴ε times that
+    magnitude: larger steps could hide a wrong derivative. If no error does so up to a step of
+    1/10, the model is exact to rounding, and 2 is returned.
     """
     steps = np.logspace(-9, 0, 91)
     for first, step in enumerate(steps[:-10]):
@@ -91,7 +91,7 @@ def taylor_slope(error: Callable[[float], tuple[float, float]]) -> float:
     return 2.0
 
 
-def _somewhere(geometry: Geometry, n_items: int, rank: int, seed: int) -> tuple[Array, Array]:
+def _random_tangent(geometry: Geometry, n_items: int, rank: int, seed: int) -> tuple[Array, Array]:
     rng = stream(seed, "check", "derivatives")
     point = geometry.random_point(n_items, rank, rng)
     tangent = geometry.project(point, rng.standard_normal((n_items, rank)))

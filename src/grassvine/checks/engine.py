@@ -1,4 +1,4 @@
-"""The contract of an engine: the bits of the local one, for every method, on any network."""
+"""Check of an engine: it must reproduce ``LocalEngine`` bit for bit."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from grassvine.averaging import REXTRA, DLMaFit, Tracked
-from grassvine.checks.laws import require
+from grassvine.checks.assertions import require
 from grassvine.data import split_tasks, split_users
 from grassvine.datasets import low_rank_ratings, subspace_tasks
 from grassvine.engines.base import Engine
@@ -27,11 +27,11 @@ N_AGENTS = 5
 
 
 def check_engine(engine: Engine) -> None:
-    """Run every method on an engine and compare it with the local one, bit by bit.
+    """Run every method on an engine and compare the results with ``LocalEngine``, bit for bit.
 
-    The four variants of gossip, one with all links at once, D-LMaFit and the exact methods run on a
-    path and on a random network, completing ratings and learning tasks. An early stop and a
-    failing agent are tried.
+    Gossip with every schedule and preconditioning, D-LMaFit, and the exact and averaging methods
+    complete ratings on a path and on a random network; gossip also learns regression tasks. An
+    early stop and a failing agent are tested as well.
     """
     completion, plain = _completion_problems(0.01), _completion_problems(0.0)
     networks = (path(N_AGENTS), erdos_renyi(N_AGENTS, 0.6, seed=1))
@@ -51,63 +51,71 @@ def check_engine(engine: Engine) -> None:
         for method in methods:
             plan = Plan(completion[0].n_items, RANK, network, method, seed=3)
             problems = plain if isinstance(method, DLMaFit | Validated) else completion
-            _same_run(engine, plan, problems, f"{method} on {len(network.edges)} links")
+            _check_run(engine, plan, problems, f"{method} on {len(network.edges)} links")
     tasks = _multitask_problems()
     plan = Plan(tasks[0].n_items, RANK, path(N_AGENTS), precon_parallel(max_iter=20), seed=3)
-    _same_run(engine, plan, tasks, "tasks")
+    _check_run(engine, plan, tasks, "tasks")
     _check_early_stop(engine, plan, tasks)
     _check_failure(engine, plan, tasks)
 
 
-def _same_run(engine: Engine, plan: Plan, problems: Sequence[LocalProblem], where: str) -> None:
+def _check_run(engine: Engine, plan: Plan, problems: Sequence[LocalProblem], where: str) -> None:
     seen: list[StepReport] = []
     wanted = run(plan, problems, engine=LocalEngine())
     found = run(plan, problems, engine=engine, observers=[seen.append])
     _require_same(found, wanted, where)
-    require(len(seen) == len(found.history), "an observer hears every report", where)
+    require(len(seen) == len(found.history), "an observer must receive every report", where)
     ordered = all((a.slot, a.agent) < (b.slot, b.agent) for a, b in pairwise(seen))
-    require(ordered, "reports come ordered by slot, then agent", where)
+    require(ordered, "reports must be ordered by slot, then agent", where)
 
 
 def _require_same(found: Run, wanted: Run, where: str) -> None:
     for agent, (one, other) in enumerate(zip(found.bases, wanted.bases, strict=True)):
         require(
             one.tobytes() == other.tobytes(),
-            "an engine gives the bits of the local one",
+            "an engine must return the same bases as LocalEngine",
             f"the basis of agent {agent} differs by {np.abs(one - other).max():.1e} ({where})",
         )
     for name, column in wanted.history.columns.items():
         same = np.array_equal(found.history[name], column, equal_nan=True)
-        require(same, "an engine gives the history of the local one", f"{name} differs ({where})")
+        require(
+            same,
+            "an engine must return the same history as LocalEngine",
+            f"{name} differs ({where})",
+        )
     require(
         (found.n_slots, found.stop_reason) == (wanted.n_slots, wanted.stop_reason),
-        "an engine stops when the local one does",
+        "an engine must stop at the same slot and for the same reason as LocalEngine",
         f"after {found.n_slots} slots, not {wanted.n_slots} ({where})",
     )
 
 
 def _check_early_stop(engine: Engine, plan: Plan, problems: Sequence[LocalProblem]) -> None:
-    def enough(report: StepReport) -> str | None:
+    def stop_at_7(report: StepReport) -> str | None:
         return "enough" if report.slot == 7 else None
 
-    wanted = run(plan, problems, engine=LocalEngine(), observers=[enough])
-    found = run(plan, problems, engine=engine, observers=[enough])
+    wanted = run(plan, problems, engine=LocalEngine(), observers=[stop_at_7])
+    found = run(plan, problems, engine=engine, observers=[stop_at_7])
     _require_same(found, wanted, "early stop")
-    require(found.n_slots == 8, "a run stops after the slot of the reason", f"{found.n_slots}")
+    require(
+        found.n_slots == 8,
+        "a run must stop after the slot at which an observer stops it",
+        f"{found.n_slots} slots ran",
+    )
 
 
 @dataclass(frozen=True)
 class _Failing:
-    """A problem that fails on purpose."""
+    """A problem whose methods raise an error."""
 
     n_items: int
     n_values: int = 1
 
     def evaluate(self, basis: Array) -> Evaluation:
-        raise ValueError("a failure made on purpose")
+        raise ValueError("a deliberate failure")
 
     def weights(self, basis: Array) -> Array:
-        raise ValueError("a failure made on purpose")
+        raise ValueError("a deliberate failure")
 
 
 def _check_failure(engine: Engine, plan: Plan, problems: Sequence[LocalProblem]) -> None:
@@ -115,10 +123,14 @@ def _check_failure(engine: Engine, plan: Plan, problems: Sequence[LocalProblem])
     try:
         result = run(plan, broken, engine=engine)
     except AgentError as error:
-        require(error.agent == 2, "an error names the agent that failed", str(error))
-        require("on purpose" in error.cause, "an error tells its cause", str(error))
+        require(error.agent == 2, "an error must name the failed agent", str(error))
+        require(
+            "a deliberate failure" in error.cause, "an error must contain its cause", str(error)
+        )
     else:
-        raise CheckFailed(f"a failing agent stops the run: it went on, {result.stop_reason}.")
+        raise CheckFailed(
+            f"a failing agent must stop the run: it ended normally, {result.stop_reason}."
+        )
 
 
 def _completion_problems(unobserved: float) -> list[LocalProblem]:

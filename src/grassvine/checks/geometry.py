@@ -1,18 +1,18 @@
-"""The laws of a geometry."""
+"""Check of a geometry."""
 
 import numpy as np
 
-from grassvine.checks.laws import require_close
+from grassvine.checks.assertions import require_close
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.foundations.seeds import stream
 from grassvine.geometry import Geometry
 
-# Rounding of a few products of r columns; a wrong formula errs by the size of the step, about 1.
+# Well above rounding errors; a wrong formula causes errors of the order of the step, about 1.
 TOLERANCE = 1e-12
 
 
 def check_geometry(geometry: Geometry, n_items: int, rank: int, *, seed: int = 0) -> None:
-    """Check a geometry at random points: exp and log undo each other, tangents stay tangent."""
+    """Check a geometry at random points, for example that exp and log are inverse to each other."""
     rng = stream(seed, "check", "geometry")
     with one_blas_thread():
         point = geometry.random_point(n_items, rank, rng)
@@ -22,24 +22,28 @@ def check_geometry(geometry: Geometry, n_items: int, rank: int, *, seed: int = 0
         other = geometry.exp(point, tangent)
         back = geometry.log(other, point)
         length = float(np.linalg.norm(tangent))
-        nowhere = np.zeros_like(point)
+        zero = np.zeros_like(point)
 
-        def same(found: object, wanted: object, law: str) -> None:
-            require_close(found, wanted, TOLERANCE, law)  # type: ignore[arg-type]
+        def check(found: object, wanted: object, requirement: str) -> None:
+            require_close(found, wanted, TOLERANCE, requirement)  # type: ignore[arg-type]
 
         geometry.as_point(other, n_items=n_items, rank=rank, name="exp of a tangent")
-        same(geometry.project(point, tangent), tangent, "projecting twice changes nothing")
+        check(geometry.project(point, tangent), tangent, "projection must be idempotent")
         inner = float(np.sum((vector - geometry.project(point, vector)) * tangent))
-        same(inner, 0.0, "what projection removes is orthogonal to tangents")
-        same(geometry.exp(point, nowhere), point, "exp of nothing stays")
-        same(geometry.distance(point, point), 0.0, "a point is at distance 0 from itself")
-        same(geometry.log(point, other), tangent, "log undoes exp")
-        same(geometry.distance(geometry.exp(other, back), point), 0.0, "exp undoes log")
-        same(geometry.project(other, back), back, "log is tangent")
-        same(geometry.distance(point, other), length, "the distance is the length of log")
-        same(geometry.distance(other, point), length, "the distance is the same both ways")
-        carried = geometry.transport(other, tangent)
-        same(geometry.project(other, carried), carried, "transport yields a tangent")
+        check(inner, 0.0, "projection must be orthogonal")
+        check(geometry.exp(point, zero), point, "exp of the zero tangent must be the point itself")
+        check(geometry.distance(point, point), 0.0, "the distance of a point from itself must be 0")
+        check(geometry.log(point, other), tangent, "log must be the inverse of exp")
+        check(
+            geometry.distance(geometry.exp(other, back), point),
+            0.0,
+            "exp must be the inverse of log",
+        )
+        check(geometry.project(other, back), back, "log must be a tangent vector")
+        check(geometry.distance(point, other), length, "the distance must be the norm of log")
+        check(geometry.distance(other, point), length, "the distance must be symmetric")
+        moved = geometry.transport(other, tangent)
+        check(geometry.project(other, moved), moved, "transport must yield a tangent vector")
         middle = geometry.exp(point, 0.5 * tangent)
         mean = geometry.mean([point, other])
-        same(geometry.distance(mean, middle), 0.0, "the mean of two points is half way")
+        check(geometry.distance(mean, middle), 0.0, "the mean of two points must be their midpoint")

@@ -1,1 +1,1 @@
-"""What every room stands on: errors, named random streams, gates for arrays, one BLAS thread."""
+"""Errors, input validation, random streams, file output and BLAS threads."""

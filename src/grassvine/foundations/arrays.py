@@ -1,7 +1,7 @@
-"""The one gate through which matrices enter: float64, C-order, aligned, finite, orthonormal.
+"""Validation of matrices: float64, C-ordered, aligned, finite and, for a basis, orthonormal.
 
-Bits depend on layout: sums and products of the same numbers differ between C and Fortran order
-and between aligned and misaligned memory. Everything behind the gate has one layout.
+Sums and products of the same numbers can differ in their last bits between C and Fortran order and
+between aligned and misaligned memory, so all arrays are converted to one layout on input.
 """
 
 from typing import TypeAlias
@@ -14,24 +14,24 @@ from grassvine.foundations.errors import BasisError, InputError
 Array: TypeAlias = NDArray[np.float64]
 Indices: TypeAlias = NDArray[np.int64]
 
-# An exponential of a unit tangent leaves ‖UᵀU − I‖ near 1e-15; a basis stored as float32 near 1e-7.
-ORTHONORMAL_TO = 1e-10
+# ‖UᵀU − I‖ is about 1e-15 after Exp of a unit tangent, and 1e-7 for a basis stored as float32.
+ORTHONORMALITY_TOL = 1e-10
 
 
 def as_numbers(value: ArrayLike, *, name: str, error: type[InputError]) -> Array:
-    """Return ``value`` as real numbers of the library's one layout.
+    """Return ``value`` as an aligned, C-ordered float64 array.
 
-    The value itself is never changed; it is copied only where its layout differs.
+    The input is never modified, and copied only if its type or layout differs.
     """
     if isinstance(value, np.ma.MaskedArray):
-        raise error(f"{name} is a masked array; leave the masked entries out and give the rest.")
+        raise error(f"{name} is a masked array; drop the masked entries and pass the rest.")
     try:
-        plain = np.asarray(value)  # require alone would let a numpy.matrix through
+        plain = np.asarray(value)  # np.require alone would return a numpy.matrix
         numbers = np.require(plain.real, dtype=np.float64, requirements=["C", "ALIGNED"])
     except (TypeError, ValueError) as cause:
-        raise error(f"{name} does not consist of real numbers ({cause}); give floats.") from None
+        raise error(f"{name} cannot be converted to real numbers ({cause}); pass floats.") from None
     if np.iscomplexobj(plain):
-        raise error(f"{name} holds complex numbers; give real ones.")
+        raise error(f"{name} contains complex numbers; pass real ones.")
     return numbers
 
 
@@ -44,23 +44,23 @@ def as_matrix(
     error: type[InputError] = BasisError,
     allow_empty: bool = False,
 ) -> Array:
-    """Return ``value`` as a finite items×rank matrix of the library's one layout.
+    """Return ``value`` as a finite, aligned, C-ordered items×rank matrix.
 
     Rank 0 is refused unless ``allow_empty``.
     """
     matrix = as_numbers(value, name=name, error=error)
     wanted = f"{'items' if n_items is None else n_items}×{'rank' if rank is None else rank}"
     if matrix.ndim != 2 or (matrix.shape[1] == 0 and not allow_empty):
-        raise error(f"{name} has shape {matrix.shape}, not {wanted}; give a 2-d array.")
+        raise error(f"{name} has shape {matrix.shape}, not {wanted}; pass a 2-d array.")
     if n_items not in (None, matrix.shape[0]) or rank not in (None, matrix.shape[1]):
         raise error(
             f"{name} has shape {matrix.shape[0]}×{matrix.shape[1]}, not {wanted}; "
-            "one row an item, one column a dimension."
+            "pass one row per item and one column per dimension."
         )
     if not np.isfinite(matrix).all():
         row, column = np.argwhere(~np.isfinite(matrix))[0]
         raise error(
-            f"{name} holds {matrix[row, column]} at row {row}, column {column}; "
+            f"{name} contains {matrix[row, column]} at row {row}, column {column}; "
             "every entry must be finite."
         )
     return matrix
@@ -74,21 +74,21 @@ def as_basis(
     name: str = "basis",
     error: type[InputError] = BasisError,
 ) -> Array:
-    """Return ``value`` as a matrix U with UᵀU = I, or say what is wrong with it."""
+    """Return ``value`` as a matrix U with UᵀU = I, or raise ``error``."""
     basis = as_matrix(value, n_items=n_items, rank=rank, name=name, error=error, allow_empty=True)
     if basis.shape[1] > basis.shape[0]:
         raise error(
             f"{name} has {basis.shape[1]} columns but only {basis.shape[0]} rows; "
-            "the rank is at most the number of items."
+            "the rank cannot exceed the number of items."
         )
-    with np.errstate(over="ignore", invalid="ignore"):  # of huge numbers; they are refused below
+    with np.errstate(over="ignore", invalid="ignore"):  # huge numbers are rejected below
         defect = basis.T @ basis - np.eye(basis.shape[1])
         distance = float(np.sqrt(np.sum(defect * defect)))
-    if not distance <= ORTHONORMAL_TO:
+    if not distance <= ORTHONORMALITY_TOL:
         if not basis.any():
-            raise error(f"{name} is all zero and spans nothing; give orthonormal columns.")
+            raise error(f"{name} is all zeros and spans no subspace; pass orthonormal columns.")
         raise error(
-            f"the columns of {name} are not orthonormal (‖UᵀU − I‖ = {distance:.1e}, at most "
-            f"{ORTHONORMAL_TO:g}); orthonormalise it, for instance with numpy.linalg.qr."
+            f"the columns of {name} are not orthonormal (‖UᵀU − I‖ = {distance:.1e}, must be at "
+            f"most {ORTHONORMALITY_TOL:g}); orthonormalise them, for example with numpy.linalg.qr."
         )
     return basis

@@ -1,4 +1,4 @@
-"""One BLAS thread inside a run: with two, the same product may have other last bits."""
+"""Limit BLAS to one thread, because the last bits of a product depend on the number of threads."""
 
 from contextlib import AbstractContextManager
 
@@ -6,5 +6,5 @@ from threadpoolctl import threadpool_limits
 
 
 def one_blas_thread() -> AbstractContextManager[object]:
-    """Return a context in which BLAS uses one thread."""
+    """Return a context manager in which BLAS uses one thread."""
     return threadpool_limits(limits=1, user_api="blas")

@@ -1,24 +1,24 @@
-"""The errors of grassvine, and how they are worded.
+"""Exceptions and warnings.
 
 ::
 
     GrassvineError
-    ├── InputError (ValueError)      something given cannot be used
-    │   ├── BasisError               a basis or another matrix
+    ├── InputError (ValueError)      an argument or input file is invalid
+    │   ├── BasisError               a basis or other matrix
     │   ├── DataError                ratings, tasks, samples
-    │   ├── NetworkError             agents and links
+    │   ├── NetworkError             a network or timetable
     │   ├── PlanError                options of a run
-    │   ├── MessageError             bytes or arrays from a neighbour, or an agent's past
+    │   ├── MessageError             a message, log entry or snapshot
     │   ├── ModelError               a saved model
-    │   └── CheckpointError          what a run kept to go on from
+    │   └── CheckpointError          the checkpoints of a run
     ├── OutputError (OSError)        a file or folder cannot be written
-    ├── AgentError (RuntimeError)    an agent failed in the middle of a run
-    ├── CheckFailed (AssertionError) a shipped check found a law broken
-    └── MissingExtra (ImportError)   an optional part is not installed
+    ├── AgentError (RuntimeError)    an agent failed during a run
+    ├── CheckFailed (AssertionError) a check of grassvine.checks failed
+    └── MissingExtra (ImportError)   an optional dependency is not installed
 
-    ConvergenceWarning (UserWarning)         an iteration stopped before it settled
+    ConvergenceWarning (UserWarning) an iteration stopped before it converged
 
-Each message says what is wrong and where, and ends with how to mend it.
+Each message states what is wrong and where, and how to fix it.
 """
 
 import difflib
@@ -26,39 +26,39 @@ from collections.abc import Iterable
 
 
 class GrassvineError(Exception):
-    """The root of all errors raised on purpose."""
+    """Base class of all exceptions raised by grassvine."""
 
 
 class InputError(GrassvineError, ValueError):
-    """Something given cannot be used."""
+    """An argument or input file is invalid."""
 
 
 class BasisError(InputError):
-    """A basis or another matrix cannot be used."""
+    """A basis or other matrix is invalid."""
 
 
 class DataError(InputError):
-    """Ratings, tasks or samples cannot be used."""
+    """Ratings, tasks or samples are invalid."""
 
 
 class NetworkError(InputError):
-    """Agents and links do not make a network."""
+    """A network or timetable is invalid."""
 
 
 class PlanError(InputError):
-    """The options of a run are wrong or contradict each other."""
+    """The options of a run are invalid or contradict each other."""
 
 
 class MessageError(InputError):
-    """What a neighbour sent, or what an agent is told of its past, cannot be used."""
+    """A message from a neighbour, a log entry or a snapshot is invalid."""
 
 
 class ModelError(InputError):
-    """A saved model cannot be used."""
+    """A saved model is invalid."""
 
 
 class CheckpointError(InputError):
-    """Checkpoints cannot be used."""
+    """The checkpoints of a run are invalid."""
 
 
 class OutputError(GrassvineError, OSError):
@@ -66,7 +66,7 @@ class OutputError(GrassvineError, OSError):
 
 
 class AgentError(GrassvineError, RuntimeError):
-    """An agent failed in the middle of a run."""
+    """An agent failed during a run."""
 
     def __init__(self, agent: int, slot: int, cause: str):
         super().__init__(agent, slot, cause)
@@ -75,16 +75,16 @@ class AgentError(GrassvineError, RuntimeError):
         self.cause = cause
 
     def __str__(self) -> str:
-        """Name the agent, the slot and the cause."""
+        """Return the agent, the slot and the cause."""
         return f"agent {self.agent} failed at slot {self.slot}: {self.cause}"
 
 
 class CheckFailed(GrassvineError, AssertionError):
-    """A shipped check found a law broken."""
+    """A check of :mod:`grassvine.checks` failed."""
 
 
 class MissingExtra(GrassvineError, ImportError):
-    """An optional part is not installed."""
+    """An optional dependency is not installed."""
 
     def __init__(self, wanted_for: str, extra: str):
         super().__init__(wanted_for, extra)
@@ -92,16 +92,18 @@ class MissingExtra(GrassvineError, ImportError):
         self.extra = extra
 
     def __str__(self) -> str:
-        """Give the exact command."""
-        return f"{self.wanted_for} needs an optional part: pip install 'grassvine[{self.extra}]'"
+        """Return the command that installs the dependency."""
+        return (
+            f"{self.wanted_for} needs an optional dependency: pip install 'grassvine[{self.extra}]'"
+        )
 
 
 class ConvergenceWarning(UserWarning):
-    """An iteration stopped before it settled; its result is the best so far."""
+    """An iteration stopped before it converged; its result is the best found so far."""
 
 
 def unknown(what: str, given: object, known: Iterable[str]) -> str:
-    """Word the message for an unknown option, with the nearest known one."""
+    """Return the error message for an unknown name, suggesting the closest known one."""
     names = sorted(known)
     near = difflib.get_close_matches(str(given), names, n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(names)}."

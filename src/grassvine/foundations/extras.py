@@ -1,4 +1,4 @@
-"""Load optional parts, or say in one line how to install them."""
+"""Import optional dependencies."""
 
 import importlib
 from types import ModuleType
@@ -7,7 +7,7 @@ from grassvine.foundations.errors import MissingExtra
 
 
 def load_extra(module: str, wanted_for: str, extra: str) -> ModuleType:
-    """Import an optional module."""
+    """Import an optional module, or raise :class:`MissingExtra` if it is not installed."""
     try:
         return importlib.import_module(module)
     except ImportError:

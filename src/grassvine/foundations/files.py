@@ -1,4 +1,4 @@
-"""Files are written whole or not at all."""
+"""Atomic file output."""
 
 import os
 import tempfile
@@ -9,7 +9,7 @@ from grassvine.foundations.errors import OutputError
 
 
 def make_folder(path: str | os.PathLike[str]) -> Path:
-    """Make a folder that files can be written to; best before the work whose result goes there."""
+    """Create a folder if needed, and check that files can be written to it."""
     folder = Path(path)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -22,7 +22,7 @@ def make_folder(path: str | os.PathLike[str]) -> Path:
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes) -> Path:
-    """Write a file beside its place and move it there; a failure leaves what was there before."""
+    """Write a file atomically; if that fails, an existing file is left unchanged."""
     target = Path(path)
     partial = target.with_name(f".{target.name}.{uuid.uuid4().hex}.partial")
     try:
@@ -33,8 +33,8 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> Path:
         partial.replace(target)
     except OSError as cause:
         raise OutputError(
-            f"{target} cannot be written ({cause.strerror or cause}); what was there before is "
-            "untouched. Choose another place, or make room."
+            f"{target} cannot be written ({cause.strerror or cause}) and is left as it was; "
+            "choose another path, or free disk space."
         ) from None
     finally:
         partial.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Gates for single numbers: each returns the number or says why it cannot be used."""
+"""Validation of numeric options."""
 
 import math
 import numbers
@@ -18,9 +18,9 @@ def whole_number(
 ) -> int:
     """Return ``value`` as an int within [least, most]."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise error(f"{name} must be a whole number, not {value!r}; give an int.")
+        raise error(f"{name} must be an integer, not {value!r}; pass an int.")
     number = int(value)
-    bounds = f"at least {least}" if most is None else f"from {least} to {most}"
+    bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
     if number < least or (most is not None and number > most):
         raise error(f"{name} is {number}{why and ', but ' + why}; choose a number {bounds}.")
     return number
@@ -36,19 +36,20 @@ def real_number(
 ) -> float:
     """Return ``value`` as a finite float within [least, below)."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise error(f"{name} must be a number, not {value!r}; give a float.")
+        raise error(f"{name} must be a number, not {value!r}; pass a float.")
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
     if not math.isfinite(number) or not least <= number < below:
-        upper = "" if math.isinf(below) else f" and below {below:g}"
-        raise error(f"{name} is {number:g}; choose a finite number of at least {least:g}{upper}.")
+        lower = "" if math.isinf(least) else f" of at least {least:g}"
+        upper = "" if math.isinf(below) else f"{lower and ' and'} below {below:g}"
+        raise error(f"{name} is {number:g}; choose a finite number{lower}{upper}.")
     return number
 
 
 def rank_within(rank: object, n_items: int, *, error: type[InputError] = PlanError) -> int:
-    """Return the rank, which lies between 1 and the number of items."""
+    """Return ``rank`` as an int from 1 to the number of items."""
     why = f"a subspace of {n_items} items has between 1 and {n_items} dimensions"
     return whole_number("rank", rank, least=1, most=n_items, why=why, error=error)
 

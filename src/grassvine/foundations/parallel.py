@@ -1,4 +1,4 @@
-"""Run independent pieces in threads, in an order that does not depend on the threads."""
+"""Parallel map with threads; the order of the results does not depend on the threads."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +17,7 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 def map_in_order(
     function: Callable[[Piece], Result], pieces: Sequence[Piece], threads: int
 ) -> list[Result]:
-    """Return ``[function(piece) for piece in pieces]``, at most ``threads`` at a time."""
+    """Return ``[function(piece) for piece in pieces]``, computed by ``threads`` threads."""
     if threads == 1 or len(pieces) == 1:
         return [function(piece) for piece in pieces]
     return list(_pool(threads).map(function, pieces))

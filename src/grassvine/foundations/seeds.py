@@ -1,7 +1,7 @@
 """Named, independent random streams.
 
-All random numbers are drawn from ``stream(seed, *names)``. Streams of different names are
-independent for the same seed, so a starting point can never repeat the numbers that made the data.
+All random numbers are drawn from ``stream(seed, *names)``. Streams with the same seed and different
+names are independent, so a random starting point never reuses the numbers that generated the data.
 """
 
 import hashlib
@@ -13,15 +13,15 @@ from grassvine.foundations.options import whole_number
 
 
 def stream(seed: int, *names: str | int) -> Generator:
-    """Return the random generator that belongs to a seed and a name.
+    """Return the random generator for a seed and a name.
 
     Parameters
     ----------
     seed : int
-        A non-negative number chosen by the user.
+        Non-negative random seed.
     *names : str or int
-        What the numbers are for, such as ``"start", 3``. Names are part of the stream's identity:
-        ``("start", 3)`` and ``("start", "3")`` differ.
+        Name of the stream, such as ``"start", 3``. Types matter: ``("start", 3)`` and
+        ``("start", "3")`` are different streams.
     """
     whole_number("seed", seed, least=0)
     plain = tuple(name if isinstance(name, str) else int(name) for name in names)

@@ -1,4 +1,4 @@
-"""Spaces that bases move in: a geometry knows no problem and no neighbour."""
+"""Geometries: the Grassmann manifold and Euclidean space."""
 
 from grassvine.geometry.base import Geometry
 from grassvine.geometry.euclidean import Euclidean

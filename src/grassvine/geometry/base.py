@@ -1,4 +1,4 @@
-"""What a geometry can do. Points and tangent vectors are items×rank matrices."""
+"""The geometry protocol. Points and tangent vectors are items×rank matrices."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -11,7 +11,7 @@ from grassvine.foundations.errors import BasisError, InputError
 
 
 class Geometry(Protocol):
-    """A space with straight lines: exp follows one, log finds one, ‖log‖ is the distance."""
+    """A Riemannian manifold with exponential map, logarithm and distance."""
 
     def as_point(
         self,
@@ -22,40 +22,40 @@ class Geometry(Protocol):
         name: str = "basis",
         error: type[InputError] = BasisError,
     ) -> Array:
-        """Return the value as a point, or raise ``error`` with what is wrong with it."""
+        """Return the value as a point, or raise ``error`` if it is not one."""
         ...
 
     def random_point(self, n_items: int, rank: int, rng: Generator) -> Array:
-        """Draw a point uniformly."""
+        """Draw a random point."""
         ...
 
     def project(self, point: Array, vector: Array) -> Array:
-        """Return the part of a vector (a Euclidean gradient, say) that is tangent at the point."""
+        """Project a vector, such as a Euclidean gradient, onto the tangent space at the point."""
         ...
 
     def exp(self, point: Array, tangent: Array) -> Array:
-        """Walk from the point along the tangent, by its length."""
+        """Return the end point of the geodesic that starts at the point with the given tangent."""
         ...
 
     def log(self, point: Array, other: Array) -> Array:
-        """Return the tangent that leads from the point to the other: exp(point, log) = other."""
+        """Return the tangent vector with exp(point, tangent) = other."""
         ...
 
     def distance(self, point: Array, other: Array) -> float:
-        """Return ‖log‖."""
+        """Return the geodesic distance ‖log(point, other)‖."""
         ...
 
     def transport(self, target: Array, tangent: Array) -> Array:
-        """Carry a tangent vector to the point ``target`` by projection."""
+        """Transport a tangent vector to the point ``target`` by projection."""
         ...
 
     def hessian(self, point: Array, gradient: Array, direction: Array, product: Array) -> Array:
-        """Turn a Euclidean Hessian product into the space's own.
+        """Return the Riemannian Hessian product, given the Euclidean one.
 
-        ``product`` is the derivative of the Euclidean gradient along ``direction``, a tangent.
+        ``product`` is the derivative of the Euclidean gradient along the tangent ``direction``.
         """
         ...
 
     def mean(self, points: Sequence[Array]) -> Array:
-        """Return the point whose squared distances to the points have the least sum."""
+        """Return the point that minimises the sum of squared distances to the given points."""
         ...

@@ -1,4 +1,4 @@
-"""The flat geometry: matrices, straight lines, no rotations factored out."""
+"""Euclidean space of matrices."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from grassvine.foundations.errors import BasisError, InputError
 
 @dataclass(frozen=True, slots=True)
 class Euclidean:
-    """All items×rank matrices, with the Frobenius distance."""
+    """The space of items×rank matrices with the Frobenius distance."""
 
     def as_point(
         self,
@@ -28,11 +28,11 @@ class Euclidean:
         return as_matrix(value, n_items=n_items, rank=rank, name=name, error=error)
 
     def random_point(self, n_items: int, rank: int, rng: Generator) -> Array:
-        """Draw a Gaussian matrix whose columns have length 1 on average."""
+        """Draw a Gaussian matrix whose columns have squared norm 1 in expectation."""
         return rng.standard_normal((n_items, rank)) / np.sqrt(n_items)
 
     def project(self, point: Array, vector: Array) -> Array:
-        """Return the vector: every direction is tangent."""
+        """Return the vector itself: every direction is tangent."""
         return vector
 
     def exp(self, point: Array, tangent: Array) -> Array:
@@ -48,13 +48,13 @@ class Euclidean:
         return float(np.linalg.norm(other - point))
 
     def transport(self, target: Array, tangent: Array) -> Array:
-        """Return the tangent: it is the same everywhere."""
+        """Return the tangent itself: all tangent spaces are the same."""
         return tangent
 
     def hessian(self, point: Array, gradient: Array, direction: Array, product: Array) -> Array:
-        """Return the product: nothing bends."""
+        """Return the product itself: the space is flat."""
         return product
 
     def mean(self, points: Sequence[Array]) -> Array:
-        """Return the average."""
+        """Return the arithmetic mean."""
         return np.mean(points, axis=0, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""The Fréchet mean: the point whose squared distances to given points have the least sum."""
+"""The Fréchet mean: the point that minimises the sum of squared distances to given points."""
 
 import warnings
 from collections.abc import Sequence
@@ -13,26 +13,26 @@ if TYPE_CHECKING:
     from grassvine.geometry.base import Geometry
 
 SETTLED = 1e-12
-MOST_STEPS = 200
+MAX_STEPS = 200
 
 
 def frechet_mean(geometry: "Geometry", points: Sequence[Array], start: Array) -> Array:
-    """Walk along the mean of the logs until it vanishes: U ← Exp_U(1/N Σ Log_U(U_i)).
+    """Iterate U ← Exp_U(1/N Σ Log_U(U_i)) until the step vanishes.
 
-    The iteration contracts where the points lie in a ball of radius π/4; if it has not
-    converged after many steps, a :class:`ConvergenceWarning` is issued and the last point returned.
+    The iteration is a contraction if the points lie in a ball of radius π/4. If it does not
+    converge, a :class:`ConvergenceWarning` is issued and the last iterate returned.
     """
     mean = start
-    for _ in range(MOST_STEPS):
-        pull = sum((geometry.log(mean, point) for point in points), np.zeros_like(mean))
-        pull /= len(points)
-        if (length := float(np.linalg.norm(pull))) <= SETTLED:
+    for _ in range(MAX_STEPS):
+        step = sum((geometry.log(mean, point) for point in points), np.zeros_like(mean))
+        step /= len(points)
+        if (length := float(np.linalg.norm(step))) <= SETTLED:
             return mean
-        mean = geometry.exp(mean, pull)
+        mean = geometry.exp(mean, step)
     warnings.warn(
-        f"the Fréchet mean of {len(points)} points did not settle in {MOST_STEPS} steps "
-        f"(last step {length:.1e}); the points lie too far apart to have one clear mean: "
-        "let the agents agree better first.",
+        f"the Fréchet mean of {len(points)} points did not converge in {MAX_STEPS} steps "
+        f"(last step {length:.1e}); the points are too far apart for a unique mean; run more "
+        "iterations so that the agents agree better.",
         ConvergenceWarning,
         stacklevel=3,
     )

@@ -1,4 +1,4 @@
-"""Who may talk to whom, and when: agents are numbers here and nothing else."""
+"""Communication networks, schedules and timetables; agents are represented by their numbers."""
 
 from grassvine.networks.clocks import PoissonClocks
 from grassvine.networks.graph import Network

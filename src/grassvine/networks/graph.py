@@ -1,4 +1,4 @@
-"""A network: agents 0 … N−1 and undirected links between them, connected."""
+"""Networks: connected undirected graphs of agents 0 … N−1."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,21 +12,21 @@ from grassvine.networks.tree import Tree, spanning_tree
 
 @dataclass(frozen=True)
 class Network:
-    """Agents and links; an error names the parts where it is not connected.
+    """A connected network of agents; a disconnected one raises an error that lists its parts.
 
     Parameters
     ----------
     n_agents : int
-        How many agents there are.
+        Number of agents.
     edges : tuple of pairs
-        The links, kept sorted with the smaller agent first; a repeated link counts once.
+        Links, stored sorted with the smaller agent first; duplicates are removed.
     """
 
     n_agents: int
     edges: tuple[Edge, ...]
 
     def __post_init__(self) -> None:
-        """Put the edges in order and check them."""
+        """Sort and check the edges."""
         whole_number("n_agents", self.n_agents, least=1, error=NetworkError)
         ordered = sorted({as_edge(edge, self.n_agents) for edge in self.edges})
         object.__setattr__(self, "edges", tuple(ordered))
@@ -34,16 +34,16 @@ class Network:
         if len(parts) > 1:
             named = "; ".join(_name_part(part) for part in parts[:4])
             raise NetworkError(
-                f"the network is not connected: it falls into {len(parts)} parts ({named}"
-                f"{'; …' if len(parts) > 4 else ''}). Add a link between them."
+                f"the network is not connected: it has {len(parts)} components ({named}"
+                f"{'; …' if len(parts) > 4 else ''}); add a link between them."
             )
 
     def neighbours(self, agent: int) -> tuple[int, ...]:
-        """The agents linked to this one, in order."""
+        """Return the neighbours of an agent in ascending order."""
         return self._neighbours[agent]
 
     def degree(self, agent: int) -> int:
-        """The number of links of an agent."""
+        """Return the number of links of an agent."""
         return len(self._neighbours[agent])
 
     @cached_property
@@ -60,7 +60,7 @@ class Network:
         return tuple(tuple(sorted(agents)) for agents in linked)
 
     def _parts(self) -> list[list[int]]:
-        """The connected parts, each sorted, in order of their first agent."""
+        """Return the connected components, each sorted, ordered by their first agent."""
         unseen = set(range(self.n_agents))
         parts = []
         while unseen:
@@ -76,11 +76,11 @@ class Network:
 
 
 def as_edge(link: Any, n_agents: int | None = None) -> Edge:
-    """Return a link with its smaller agent first, or say what is wrong with it."""
+    """Return a link with its smaller agent first, or raise :class:`NetworkError`."""
     try:
         one, other = link
     except (TypeError, ValueError):
-        raise NetworkError(f"the link {link!r} is not a pair; give two agent numbers.") from None
+        raise NetworkError(f"the link {link!r} is not a pair; pass two agent numbers.") from None
     agents = [
         whole_number(
             f"an agent of link ({one}, {other})",
@@ -93,7 +93,7 @@ def as_edge(link: Any, n_agents: int | None = None) -> Edge:
         for agent in (one, other)
     ]
     if agents[0] == agents[1]:
-        raise NetworkError(f"agent {one} is linked to itself; leave that link out.")
+        raise NetworkError(f"agent {one} is linked to itself; remove that link.")
     return (min(agents), max(agents))
 
 

@@ -1,4 +1,4 @@
-"""A record of meetings, to be made again."""
+"""Recorded meetings, for replaying a run."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -13,68 +13,68 @@ from grassvine.networks.timetable import Edge, Timetable
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """The meetings of an earlier run, slot by slot; nothing is drawn.
+    """A schedule that replays the meetings of an earlier run; nothing is drawn.
 
-    A run's meetings are its plan's timetable: ``Recorded.of(run.plan.timetable)`` replays it and
-    yields the same bits. The record is part of the plan, in TOML and in the fingerprint.
+    ``Recorded.of(run.plan.timetable)`` replays a run and reproduces it bit for bit. The record is
+    part of the plan: of its TOML and its fingerprint.
 
     Parameters
     ----------
     n_agents : int
-        How many agents there were.
+        Number of agents of the recorded run.
     meetings : tuple of tuples of pairs
-        Who met whom at each slot.
+        Pairs of agents that met, for each slot.
     """
 
     n_agents: int
     meetings: tuple[tuple[Edge, ...], ...] = field(repr=False)
 
     def __post_init__(self) -> None:
-        """Put the meetings in order and check them."""
+        """Sort and check the meetings."""
         whole_number("n_agents", self.n_agents, least=1, error=NetworkError)
-        if not _listed(self.meetings) or not all(_listed(slot) for slot in self.meetings):
+        if not _is_list(self.meetings) or not all(_is_list(slot) for slot in self.meetings):
             raise NetworkError(
-                "meetings must be a list of slots, and a slot a list of pairs, such as "
-                "[[[0, 1]], [[1, 2], [3, 4]]]; write them so."
+                "meetings must be a list of slots, each a list of pairs; pass for example "
+                "[[[0, 1]], [[1, 2], [3, 4]]]."
             )
         slots = (sorted(as_edge(pair, self.n_agents) for pair in slot) for slot in self.meetings)
         object.__setattr__(self, "meetings", tuple(tuple(slot) for slot in slots))
 
     @classmethod
     def of(cls, timetable: Timetable) -> "Recorded":
-        """Return the record of a timetable at whose meetings both sides send."""
+        """Record the meetings of a timetable in which both sides of every meeting send."""
         slots = tuple(tuple(timetable.meetings(slot)) for slot in range(timetable.n_slots))
         if 2 * sum(len(slot) for slot in slots) != len(timetable.senders):
             raise NetworkError(
-                "the timetable sends one way only at some slots and is no record of meetings; give "
-                "one of gossip, at whose meetings both sides send."
+                "the timetable has deliveries in one direction only, so it cannot be recorded as "
+                "meetings; pass the timetable of a gossip run."
             )
         return cls(timetable.n_agents, slots)
 
     def draw(self, network: Network, n_slots: int, rng: Generator) -> Timetable:
-        """Return the first slots of the record, if they fit the network."""
+        """Return the first ``n_slots`` slots of the record."""
         whole_number("n_slots", n_slots, least=0)
         if network.n_agents != self.n_agents:
             raise NetworkError(
-                f"the record is of {self.n_agents} agents and the network has {network.n_agents}; "
-                "give the network of the recorded run."
+                f"the record has {self.n_agents} agents but the network has {network.n_agents}; "
+                "pass the network of the recorded run."
             )
         if n_slots > len(self.meetings):
             raise NetworkError(
-                f"the record has {len(self.meetings)} slots and the run {n_slots}; choose n_slots "
-                f"= {len(self.meetings)} or less."
+                f"the record has {len(self.meetings)} slots but the run needs {n_slots}; choose at "
+                f"most {len(self.meetings)} slots."
             )
         slots = self.meetings[:n_slots]
         links = set(network.edges)
         for number, slot in enumerate(slots):
-            if strangers := [pair for pair in slot if pair not in links]:
-                one, other = strangers[0]
+            if unlinked := [pair for pair in slot if pair not in links]:
+                one, other = unlinked[0]
                 raise NetworkError(
-                    f"agents {one} and {other} meet at slot {number} of the record, and the "
-                    "network has no such link; give the network of the recorded run."
+                    f"agents {one} and {other} meet at slot {number} of the record, but the "
+                    "network has no such link; pass the network of the recorded run."
                 )
         return Timetable.from_meetings(self.n_agents, slots)
 
 
-def _listed(value: object) -> bool:
+def _is_list(value: object) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, str)

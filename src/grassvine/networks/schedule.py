@@ -1,4 +1,4 @@
-"""Schedules: how the meetings of a timetable are drawn."""
+"""Schedules, which draw the meetings of a timetable."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -12,7 +12,7 @@ from grassvine.networks.timetable import Edge, Timetable
 
 
 class Schedule(Protocol):
-    """A way to draw the meetings of a network."""
+    """A distribution of the meetings on a network."""
 
     def draw(self, network: Network, n_slots: int, rng: Generator) -> Timetable:
         """Draw all slots at once."""
@@ -21,7 +21,7 @@ class Schedule(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class OneEdge:
-    """One link a slot, uniformly at random: the paper's stochastic gossip."""
+    """One link per slot, uniformly at random: the paper's stochastic gossip."""
 
     def draw(self, network: Network, n_slots: int, rng: Generator) -> Timetable:
         """Draw all slots at once."""
@@ -30,9 +30,9 @@ class OneEdge:
 
 @dataclass(frozen=True, slots=True)
 class Matchings:
-    """One colour of links a slot, uniformly at random: the paper's parallel gossip.
+    """One edge colour per slot, uniformly at random: the paper's parallel gossip.
 
-    No two links of a colour share an agent, so all meetings of a slot are disjoint. On a path the
+    Links of one colour share no agent, so the meetings of a slot are disjoint. On a path the
     colours are the paper's red and black.
     """
 
@@ -43,10 +43,10 @@ class Matchings:
 
 @dataclass(frozen=True, slots=True)
 class AllEdges:
-    """All links every slot; nothing is drawn."""
+    """All links in every slot; nothing is drawn."""
 
     def draw(self, network: Network, n_slots: int, rng: Generator) -> Timetable:
-        """Repeat all links in every slot."""
+        """Return a timetable with all links in every slot."""
         _check_slots(n_slots)
         links = Timetable.from_meetings(network.n_agents, [network.edges])
         return links.rearranged(np.zeros(n_slots, dtype=np.int64))
@@ -55,9 +55,8 @@ class AllEdges:
 def edge_colouring(network: Network) -> list[list[Edge]]:
     """Colour the links so that links of one colour share no agent.
 
-    Each link in turn takes the first colour that is free at both ends: two colours on a path
-    numbered along its way,
-    never more than twice the largest degree minus one.
+    Greedy: each link takes the first colour that is free at both ends. This needs two colours on a
+    consecutively numbered path, and never more than 2·(maximum degree) − 1.
     """
     colours: list[list[Edge]] = []
     taken: list[set[int]] = []
@@ -73,7 +72,7 @@ def edge_colouring(network: Network) -> list[list[Edge]]:
 
 def _pick(network: Network, choices: list[list[Edge]], n_slots: int, rng: Generator) -> Timetable:
     _check_slots(n_slots)
-    choices = choices or [[]]  # a lone agent has no link: its slots are empty
+    choices = choices or [[]]  # a single agent has no links, so its slots are empty
     each_once = Timetable.from_meetings(network.n_agents, choices)
     return each_once.rearranged(rng.integers(len(choices), size=n_slots))
 

@@ -1,4 +1,4 @@
-"""Networks of common shapes."""
+"""Networks of common topologies."""
 
 from collections.abc import Iterable
 from itertools import combinations
@@ -10,28 +10,28 @@ from grassvine.foundations.seeds import stream
 from grassvine.networks.graph import Network, as_edge
 from grassvine.networks.timetable import Edge
 
-MOST_DRAWS = 100
+MAX_DRAWS = 100
 
 
 def path(n_agents: int) -> Network:
-    """Agents in a row, each linked to the next: the network of the paper."""
+    """Return a path: each agent is linked to the next, as in the paper."""
     return Network(n_agents, tuple((i, i + 1) for i in range(_count(n_agents) - 1)))
 
 
 def ring(n_agents: int) -> Network:
-    """A path whose ends are linked."""
+    """Return a ring: a path whose ends are linked."""
     _count(n_agents)
     closing = ((0, n_agents - 1),) if n_agents > 2 else ()
     return Network(n_agents, path(n_agents).edges + closing)
 
 
 def star(n_agents: int) -> Network:
-    """Agent 0 linked to all others."""
+    """Return a star: agent 0 is linked to all others."""
     return Network(n_agents, tuple((0, i) for i in range(1, _count(n_agents))))
 
 
 def grid(n_agents: int) -> Network:
-    """Rows and columns, as square as the number of agents allows."""
+    """Return a rectangular grid, as close to a square as the number of agents allows."""
     _count(n_agents)
     columns = next(c for c in range(int(n_agents**0.5 + 0.5), n_agents + 1) if n_agents % c == 0)
     across = ((i, i + 1) for i in range(n_agents) if (i + 1) % columns)
@@ -40,12 +40,12 @@ def grid(n_agents: int) -> Network:
 
 
 def complete(n_agents: int) -> Network:
-    """Everyone linked to everyone."""
+    """Return a complete network: all pairs are linked."""
     return Network(n_agents, tuple(combinations(range(_count(n_agents)), 2)))
 
 
 def exponential(n_agents: int) -> Network:
-    """Each agent linked to those 1, 2, 4, 8, … places further round the circle."""
+    """Return an exponential graph: agent i is linked to i + 1, i + 2, i + 4, i + 8, … modulo N."""
     n_agents = _count(n_agents)
     hops = [1 << k for k in range(n_agents.bit_length()) if 1 << k < n_agents]
     return Network(
@@ -54,23 +54,23 @@ def exponential(n_agents: int) -> Network:
 
 
 def erdos_renyi(n_agents: int, probability: float, *, seed: int = 0) -> Network:
-    """Each pair linked with the given probability; drawn again until connected."""
+    """Return a connected random network: pairs are linked with the given probability."""
     _count(n_agents)
     if real_number("probability", probability, least=0.0, error=NetworkError) > 1.0:
         raise NetworkError(f"probability is {probability:g}; choose a number from 0 to 1.")
     rng = stream(seed, "network", "erdos-renyi")
     pairs = list(combinations(range(n_agents), 2))
-    for _ in range(MOST_DRAWS):
+    for _ in range(MAX_DRAWS):
         drawn = rng.random(len(pairs)) < probability
         try:
             return Network(
-                n_agents, tuple(e for e, there in zip(pairs, drawn, strict=True) if there)
+                n_agents, tuple(e for e, linked in zip(pairs, drawn, strict=True) if linked)
             )
         except NetworkError as error:
             last = error
     raise NetworkError(
-        f"{MOST_DRAWS} random networks of {n_agents} agents with probability {probability:g} were "
-        f"all in parts; choose a larger probability. The last one: {last}"
+        f"{MAX_DRAWS} random networks of {n_agents} agents with probability {probability:g} were "
+        f"all disconnected; choose a larger probability (last error: {last})"
     )
 
 
@@ -83,9 +83,9 @@ def from_edges(edges: Iterable[Edge], n_agents: int | None = None) -> Network:
 
 
 def from_networkx(graph: Any) -> Network:
-    """Build a network from a networkx graph; its nodes are numbered in their order."""
+    """Build a network from a networkx graph; nodes are numbered in the order of iteration."""
     if graph.is_directed():
-        raise NetworkError("the graph is directed; give graph.to_undirected().")
+        raise NetworkError("the graph is directed; pass graph.to_undirected().")
     numbers = {node: number for number, node in enumerate(graph.nodes)}
     return Network(
         len(numbers), tuple((numbers[one], numbers[other]) for one, other in graph.edges())

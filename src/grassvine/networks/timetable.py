@@ -1,4 +1,4 @@
-"""A timetable: who sends to whom at every slot, drawn whole before slot 0, then a plain table."""
+"""Timetables: who sends to whom at every slot, drawn completely before slot 0."""
 
 import hashlib
 import os
@@ -28,9 +28,10 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Timetable:
-    """Deliveries slot by slot, those of one slot ordered by receiver, then sender.
+    """The deliveries of each slot, ordered by receiver, then sender.
 
-    A meeting of two agents is two deliveries, one each way; a method may also send one way only.
+    A meeting of two agents is two deliveries, one each way; methods may also send one way only.
+    The deliveries of slot k are those from ``item_biases[k]`` to ``item_biases[k + 1]``.
     """
 
     n_agents: int
@@ -44,23 +45,23 @@ class Timetable:
         return len(self.item_biases) - 1
 
     def deliveries(self, slot: int) -> list[Delivery]:
-        """All (sender, receiver) of a slot."""
+        """Return the (sender, receiver) pairs of a slot."""
         if not 0 <= slot < self.n_slots:
-            raise IndexError(f"slot {slot} is not one of the {self.n_slots} slots, 0-based")
+            raise IndexError(f"slot {slot} is out of range for a timetable of {self.n_slots} slots")
         here = slice(self.item_biases[slot], self.item_biases[slot + 1])
         return list(zip(self.senders[here].tolist(), self.receivers[here].tolist(), strict=True))
 
     def inboxes(self, slot: int) -> list[tuple[int, tuple[int, ...]]]:
-        """Each receiver of a slot with its senders, in order."""
+        """Return each receiver of a slot with its senders, in ascending order."""
         by_receiver = groupby(self.deliveries(slot), key=lambda delivery: delivery[1])
         return [(receiver, tuple(s for s, _ in group)) for receiver, group in by_receiver]
 
     def meetings(self, slot: int) -> list[Edge]:
-        """Who meets whom at a slot: the pairs between which something is sent."""
+        """Return the pairs of agents that exchange messages at a slot, in either direction."""
         return sorted({(min(pair), max(pair)) for pair in self.deliveries(slot)})
 
     def meetings_of(self, agent: int) -> Iterator[tuple[int, tuple[int, ...]]]:
-        """The slots at which an agent hears from others, and from whom."""
+        """Yield each slot at which an agent receives messages, with the senders."""
         mine = np.flatnonzero(self.receivers == agent)
         slots = np.searchsorted(self.item_biases, mine, side="right") - 1
         pairs = zip(slots.tolist(), self.senders[mine].tolist(), strict=True)
@@ -68,7 +69,7 @@ class Timetable:
             yield slot, tuple(sender for _, sender in group)
 
     def rearranged(self, slots: NDArray[np.int64]) -> "Timetable":
-        """The timetable whose slots are those of this one in the given order, some repeated."""
+        """Return a timetable with the given slots of this one, in that order; slots may repeat."""
         lengths = np.diff(self.item_biases)[slots]
         item_biases = np.concatenate([[0], np.cumsum(lengths)])
         # The k-th delivery of a new slot is the k-th of the old one.
@@ -78,7 +79,7 @@ class Timetable:
         return Timetable(self.n_agents, item_biases, self.senders[places], self.receivers[places])
 
     def digest(self) -> str:
-        """A name for exactly this table: the same bytes at every peer give the same name."""
+        """Return the SHA-256 digest of the timetable."""
         sha = hashlib.sha256(f"{FORMAT} {self.n_agents} {self.n_slots}".encode())
         sha.update(self.item_biases.astype("<i8").tobytes())
         sha.update(self.senders.astype("<i4").tobytes())
@@ -86,7 +87,7 @@ class Timetable:
         return sha.hexdigest()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the timetable and its digest as one safetensors file, whole or not at all."""
+        """Write the timetable and its digest to a safetensors file, atomically."""
         arrays: dict[str, NDArray[np.generic]] = {
             "n_agents": np.array([self.n_agents], dtype=np.int64),
             "item_biases": self.item_biases,
@@ -97,7 +98,7 @@ class Timetable:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Timetable":
-        """Read a timetable that :meth:`save` wrote; one that was altered is refused."""
+        """Read a timetable written by :meth:`save`; an altered file is rejected."""
         name = os.fspath(path)
         try:
             with safe_open(path, framework="numpy") as file:
@@ -105,22 +106,22 @@ class Timetable:
                 arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
         except FileNotFoundError:
             raise NetworkError(
-                f"there is no file {name}; give one that Timetable.save wrote."
+                f"{name} does not exist; pass a file written by Timetable.save."
             ) from None
         except (SafetensorError, OSError, KeyError, TypeError, ValueError) as cause:
             raise NetworkError(
-                f"{name} is not a timetable ({cause}); it is truncated, altered or of another kind."
+                f"{name} is not a timetable ({cause}); pass a file written by Timetable.save."
             ) from None
         kinds = {key: (array.dtype.str, array.ndim) for key, array in arrays.items()}
         if metadata.get("format") != FORMAT or kinds != _KINDS:
             raise NetworkError(
-                f"{name} is a safetensors file but not a '{FORMAT}'; give a file that "
-                "Timetable.save wrote."
+                f"{name} is a safetensors file but not a '{FORMAT}'; pass a file written by "
+                "Timetable.save."
             )
         if (table := cls._checked(**arrays)) is None or table.digest() != metadata.get("digest"):
             raise NetworkError(
-                f"{name} is not the timetable that was saved: its digest differs, so it was "
-                "altered. Save it again from the run."
+                f"{name} was altered after it was saved: its digest differs; save the timetable "
+                "of the run again."
             )
         return table
 
@@ -132,11 +133,15 @@ class Timetable:
         senders: NDArray[np.int32],
         receivers: NDArray[np.int32],
     ) -> "Timetable | None":
-        """Build a timetable anew from arrays that may hold anything; None where they make none."""
-        rising = (
+        """Build a timetable from untrusted arrays; return None if they are invalid."""
+        in_order = (
             len(item_biases) > 0 and item_biases[0] == 0 and bool((np.diff(item_biases) >= 0).all())
         )
-        if not rising or len(n_agents) != 1 or {len(senders), len(receivers)} != {item_biases[-1]}:
+        if (
+            not in_order
+            or len(n_agents) != 1
+            or {len(senders), len(receivers)} != {item_biases[-1]}
+        ):
             return None
         pairs = list(zip(senders.tolist(), receivers.tolist(), strict=True))
         slots = [pairs[one:other] for one, other in pairwise(item_biases.tolist())]
@@ -147,13 +152,13 @@ class Timetable:
 
     @classmethod
     def from_deliveries(cls, n_agents: int, slots: Iterable[Sequence[Delivery]]) -> "Timetable":
-        """Build a timetable from the deliveries of each slot, in any order within a slot."""
+        """Build a timetable from the deliveries of each slot, in any order within the slot."""
         ordered = [sorted(slot, key=lambda delivery: (delivery[1], delivery[0])) for slot in slots]
         flat = np.array([pair for slot in ordered for pair in slot], dtype=np.int32).reshape(-1, 2)
         if flat.size and not (flat.min() >= 0 and flat.max() < n_agents):
             raise NetworkError(
                 f"a delivery names agent {flat.max() if flat.max() >= n_agents else flat.min()}; "
-                f"with {n_agents} agents the numbers run from 0 to {n_agents - 1}."
+                f"agents are numbered from 0 to {n_agents - 1}."
             )
         if any(one == other for slot in ordered for one, other in pairwise(slot)):
             raise NetworkError("a slot repeats a delivery; list each sender and receiver once.")
@@ -162,6 +167,6 @@ class Timetable:
 
     @classmethod
     def from_meetings(cls, n_agents: int, slots: Iterable[Sequence[Edge]]) -> "Timetable":
-        """Build a timetable from the meetings of each slot, at which both sides send."""
+        """Build a timetable from the meetings of each slot; both sides of a meeting send."""
         both_ways = ([d for i, j in slot for d in ((i, j), (j, i))] for slot in slots)
         return cls.from_deliveries(n_agents, both_ways)

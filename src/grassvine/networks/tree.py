@@ -1,8 +1,8 @@
-"""Spanning trees: how a network adds up numbers without a server.
+"""Spanning trees, along which a network computes sums (all-reduce) without a server.
 
-In a round every agent sends to its parent the sum of what it and its descendants hold, the deepest
-agents first; then the total goes down again. A round has 2(N−1) messages in twice as many slots as
-the tree is high, and each agent talks to its neighbours only. A lone agent sends to itself.
+In a round, starting with the deepest agents, every agent sends its parent the sum over its subtree;
+then the total is sent back down. A round takes 2(N−1) messages in 2·height slots, all between
+neighbours. A single agent sends to itself.
 """
 
 from collections.abc import Sequence
@@ -17,13 +17,13 @@ from grassvine.networks.timetable import Delivery, Timetable
 if TYPE_CHECKING:
     from grassvine.networks.graph import Network
 
-# The number of breadth-first searches is bounded, so the cost is linear in the network's size.
-MOST_SEARCHES = 64
+# Bounded, so that the cost is linear in the size of the network.
+MAX_SEARCHES = 64
 
 
 @dataclass(frozen=True)
 class Tree:
-    """The parent of each agent; −1 for the root."""
+    """A rooted spanning tree, given by the parent of each agent; −1 for the root."""
 
     parents: tuple[int, ...]
 
@@ -34,7 +34,7 @@ class Tree:
 
     @cached_property
     def depths(self) -> tuple[int, ...]:
-        """The number of links between each agent and the root."""
+        """The depth of each agent; 0 for the root."""
         depths = [0] * len(self.parents)
         level, depth = [self.root], 0
         while level:
@@ -50,11 +50,11 @@ class Tree:
         return max(self.depths)
 
     def children(self, agent: int) -> tuple[int, ...]:
-        """The agents whose parent this one is, in ascending order."""
+        """Return the children of an agent in ascending order."""
         return self._children[agent]
 
     def rounds(self, n_rounds: int) -> Timetable:
-        """The timetable of so many sums."""
+        """Return the timetable of ``n_rounds`` sums."""
         if not self.height:
             return Timetable.from_deliveries(1, [[(0, 0)]] * n_rounds)
         up: list[list[Delivery]] = [[] for _ in range(self.height)]
@@ -66,17 +66,17 @@ class Tree:
         return one.rearranged(np.tile(np.arange(one.n_slots), n_rounds))
 
     def is_upward(self, slot: int) -> bool:
-        """Whether partial sums go up at a slot of :meth:`rounds`, rather than totals down."""
+        """Return whether a slot of :meth:`rounds` sends partial sums up rather than totals down."""
         return not self.height or slot % (2 * self.height) < self.height
 
     def first_slot(self, number: int) -> int:
-        """The first slot of a round; rounds count from 0."""
+        """Return the first slot of a round; rounds count from 0."""
         return 2 * self.height * number
 
     def forwarding_slot(self, agent: int, number: int) -> int:
-        """The slot at which an agent sends the total of a round to its children.
+        """Return the slot at which an agent sends the total of a round to its children.
 
-        For an agent without children, the slot before the round.
+        For an agent without children, it is the slot before the round.
         """
         within = self.height + self.depths[agent] if self.children(agent) else -1
         return self.first_slot(number) + within
@@ -87,28 +87,28 @@ class Tree:
         for agent, parent in enumerate(self.parents):
             if parent >= 0:
                 children[parent].append(agent)
-        return tuple(tuple(those) for those in children)
+        return tuple(map(tuple, children))
 
 
 def spanning_tree(network: "Network") -> Tree:
-    """Return a breadth-first tree from a centre of the network; its height is least or nearly so.
+    """Return a breadth-first tree of minimal or nearly minimal height.
 
-    The height of the tree from v is the eccentricity of v. A search from v bounds those of all
-    others, ecc(w) ≥ max(d(v, w), ecc(v) − d(v, w)), so the next search starts where the bound is
-    least, until no agent can be better: after two searches on a path. Where bounds are weak, as on
-    a large random graph, the best of ``MOST_SEARCHES`` roots is taken.
+    The height of the tree from v is the eccentricity of v. A search from v bounds the eccentricity
+    of all others, ecc(w) ≥ max(d(v, w), ecc(v) − d(v, w)), so the next search starts where the
+    bound is lowest, until no agent can be better; on a path that takes two searches. Where bounds
+    are weak, as on a large random graph, the best of ``MAX_SEARCHES`` roots is used.
     """
     bounds = np.zeros(network.n_agents, dtype=np.int64)
     searched = np.zeros(network.n_agents, dtype=bool)
     best: tuple[int, int] | None = None  # height and root
     root = 0
-    for _ in range(min(MOST_SEARCHES, network.n_agents)):
+    for _ in range(min(MAX_SEARCHES, network.n_agents)):
         distances = _distances(network, root)
         height = int(distances.max())
         searched[root] = True
         best = min(best or (height, root), (height, root))
         bounds = np.maximum(bounds, np.maximum(distances, height - distances))
-        # On equal heights the smallest number wins, so the result does not depend on the order.
+        # Ties go to the smallest number, so the result does not depend on the search order.
         can_win = (bounds < best[0]) | ((bounds == best[0]) & (np.arange(len(bounds)) < best[1]))
         candidates = np.flatnonzero(can_win & ~searched)
         if not len(candidates):
@@ -119,7 +119,7 @@ def spanning_tree(network: "Network") -> Tree:
 
 
 def _distances(network: "Network", root: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return the number of links between an agent and each of the others."""
+    """Return the distances, in links, of all agents from one."""
     return np.array(_breadth_first(network, root).depths, dtype=np.int64)
 
 

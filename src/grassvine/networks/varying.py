@@ -1,4 +1,4 @@
-"""Networks that vary: other links in every epoch, connected over time."""
+"""Time-varying networks: each epoch has its own links, and their union is connected."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,49 +14,49 @@ from grassvine.networks.recorded import Recorded
 from grassvine.networks.schedule import Schedule
 from grassvine.networks.timetable import Edge, Timetable
 
-Epoch = tuple[int, tuple[Edge, ...]]  # for how many slots, which links
+Epoch = tuple[int, tuple[Edge, ...]]  # number of slots, links
 
 
 @dataclass(frozen=True, slots=True)
 class Epochs:
-    """Epochs of slots with links of their own, one after the other and then from the first again.
+    """A schedule that cycles through epochs, each with its own links.
 
-    The plan's network is the *union* of all epochs: it is connected, single epochs need not be, and
-    an epoch without links is a pause. ``union(n_agents)`` makes it.
+    The plan's network is the *union* of all epochs, returned by ``union(n_agents)``. The union must
+    be connected; single epochs need not be, and an epoch without links is a pause.
 
-    α_i = n/deg_i is taken from the union: an agent with one of its three links at hand puts a third
-    of its task into each meeting, as it would if all three were there. If a cycle of epochs lets
-    link e meet c_e times in the mean, gossip descends on Σ_i w_i f_i + ½ρ Σ_e c_e d_e², where w_i
-    is the mean of c_e over the links of agent i. With equal c_e that is the objective of the union;
-    else links that are there more often weigh more, and so do the tasks at their ends.
+    The shares α_i are those of the union: an agent with three links puts a third of its cost into
+    each meeting, even in an epoch with only one of them. If link e meets c_e times per cycle on
+    average, gossip minimises Σ_i w_i f_i + ½ρ Σ_e c_e d_e², where w_i is the mean of c_e over the
+    links of agent i. With equal c_e that is the objective on the union; otherwise links that are
+    present more often have more weight, and so do the costs of the agents they link.
 
     Parameters
     ----------
     schedule : Schedule
-        How meetings are drawn from the links of an epoch.
+        Draws the meetings from the links of an epoch.
     epochs : tuple of (n_slots, edges)
-        The length and the links of each epoch.
+        Length and links of each epoch.
     """
 
     schedule: Schedule
     epochs: tuple[Epoch, ...]
 
     def __post_init__(self) -> None:
-        """Put the links in order and check them."""
+        """Sort and check the links."""
         if isinstance(self.schedule, Epochs | Recorded):
             raise NetworkError(
-                f"{type(self.schedule).__name__} cannot be drawn epoch by epoch; choose a schedule "
+                f"{type(self.schedule).__name__} cannot be used within epochs; choose a schedule "
                 "such as OneEdge()."
             )
         try:
             epochs = tuple((n_slots, tuple(edges)) for n_slots, edges in self.epochs)
         except (TypeError, ValueError):
             raise NetworkError(
-                "an epoch is a number of slots and its links, such as (50, ((0, 1), (2, 3))); "
-                "give a list of those."
+                "epochs must be a list of (n_slots, edges) pairs; pass for example "
+                "[(50, [(0, 1), (2, 3)]), (50, [(1, 2)])]."
             ) from None
         if not epochs:
-            raise NetworkError("there are no epochs; give at least one.")
+            raise NetworkError("epochs is empty; pass at least one epoch.")
         ordered = tuple(
             (
                 whole_number(f"the length of epoch {number}", n_slots, least=1, error=NetworkError),
@@ -67,27 +67,27 @@ class Epochs:
         object.__setattr__(self, "epochs", ordered)
 
     def union(self, n_agents: int) -> Network:
-        """Return the network of all links; an error names its parts if they are never connected."""
+        """Return the network with the links of all epochs."""
         return Network(n_agents, tuple(edge for _, edges in self.epochs for edge in edges))
 
     def draw(self, network: Network, n_slots: int, rng: Generator) -> Timetable:
         """Draw all slots at once, epoch by epoch."""
         whole_number("n_slots", n_slots, least=0)
-        if strangers := set(network.edges) ^ {edge for _, edges in self.epochs for edge in edges}:
-            one, other = min(strangers)
-            missing = "no epoch" if (one, other) in network.edges else "an epoch, not the network"
+        if unmatched := set(network.edges) ^ {edge for _, edges in self.epochs for edge in edges}:
+            one, other = min(unmatched)
+            found = "no epoch" if (one, other) in network.edges else "an epoch but not the network"
             raise NetworkError(
-                f"the link ({one}, {other}) is in {missing}; give the plan the network "
-                "epochs.union(n_agents)."
+                f"the link ({one}, {other}) is in {found}; use epochs.union(n_agents) as the "
+                "network of the plan."
             )
         tables = [
-            self.schedule.draw(_Momentary(network.n_agents, edges), length, rng)
+            self.schedule.draw(_EpochNetwork(network.n_agents, edges), length, rng)
             for length, edges in self._until(n_slots)
         ]
-        return _joined(network.n_agents, tables)
+        return _concatenated(network.n_agents, tables)
 
     def _until(self, n_slots: int) -> Iterator[Epoch]:
-        """The epochs of a run, the last one cut short."""
+        """Yield the epochs of a run; the last one may be truncated."""
         for length, edges in cycle(self.epochs):
             if n_slots <= 0:
                 return
@@ -96,15 +96,15 @@ class Epochs:
 
 
 @dataclass(frozen=True)
-class _Momentary(Network):
-    """The links of one epoch: all agents count as one part, for they are connected over time."""
+class _EpochNetwork(Network):
+    """The links of one epoch, without the check that they connect all agents."""
 
     def _parts(self) -> list[list[int]]:
         return [list(range(self.n_agents))]
 
 
-def _joined(n_agents: int, tables: list[Timetable]) -> Timetable:
-    """One timetable after the other."""
+def _concatenated(n_agents: int, tables: list[Timetable]) -> Timetable:
+    """Concatenate timetables."""
     empty = Timetable.from_deliveries(n_agents, [])
     tables = [empty, *tables]
     lengths = np.concatenate([np.diff(table.item_biases) for table in tables])

@@ -1,4 +1,4 @@
-"""What methods and engines share: agents, messages, reports, history, observers, restoring."""
+"""The interface between methods and engines: agents, messages, reports, history and observers."""
 
 from grassvine.protocol.agent import Agent, State
 from grassvine.protocol.history import History, Recorder

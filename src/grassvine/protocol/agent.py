@@ -1,4 +1,4 @@
-"""The agent protocol: all that an engine may know of a method."""
+"""The agent protocol: everything an engine knows about a method."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
@@ -13,68 +13,70 @@ State = Mapping[str, NDArray[np.generic]]
 
 
 class Agent(Protocol):
-    """Says what it sends, takes what it receives; knows how to move, never where it runs.
+    """A participant that sends and receives messages and updates its state, on any engine.
 
-    An agent that has reported that it is ``finished`` does not move any more: further meetings
-    leave its state, its snapshot and what it concludes as they are.
+    Once an agent has reported that it is ``finished``, further meetings leave its state, its
+    snapshot and its final report unchanged.
 
-    An agent whose process died is brought back by making it anew, from the same plan and data,
-    and giving it again what it recorded: the log entries of its meetings, in order, and its
-    snapshot.
-    Both may hold what is private; they are for whoever holds the data.
+    If its process dies, an agent is created again from the same plan and data and restored from
+    the log entries of its meetings, in order, and its snapshot. Both may contain private data and
+    must stay with the owner of the data.
     """
 
     @property
     def id(self) -> int:
-        """Its number."""
+        """The number of the agent."""
         ...
 
     def precompute(self, slot: int) -> Callable[[], None] | None:
-        """Return what it can do before a slot without hearing anybody, or None.
+        """Return a computation that can run before a slot, without any message, or None.
 
-        An engine may let many agents do so at once, or none: what is not prepared is done when it
-        is needed, and nothing else can be seen of it.
+        An engine may run it, also concurrently for several agents, or skip it: the result is then
+        computed when it is needed. It has no other visible effect.
         """
         ...
 
     def outgoing(self, slot: int) -> Message:
-        """Return what it sends at a slot; has no side effect."""
+        """Return the message for a slot, without side effects."""
         ...
 
     def expected(self, slot: int) -> Shapes:
-        """Return the names and shapes of the arrays that it accepts at a slot."""
+        """Return the names and shapes of the arrays accepted at a slot."""
         ...
 
     def meet(self, slot: int, inbox: Sequence[Message]) -> StepReport:
-        """Take the messages of a slot, sorted by sender, and move: the only mutation in a run."""
+        """Update the state from the messages of a slot, sorted by sender.
+
+        This is the only method that changes the state during a run.
+        """
         ...
 
     def conclude(self, slot: int) -> StepReport:
-        """Report the state after the last slot; does not move."""
+        """Report the final state after the last slot, without changing it."""
         ...
 
     def state(self) -> State:
-        """Return what it has learned, as named arrays."""
+        """Return the learned state as named arrays."""
         ...
 
     def log_entry(self) -> State:
-        """Return what the last meeting taught that :meth:`snapshot` does not tell; often nothing.
+        """Return what the last meeting added and :meth:`snapshot` does not contain; often nothing.
 
-        It is asked right after the meeting, and has no side effect: an agent keeps no log entries.
+        Called right after the meeting. It has no side effects: agents do not keep log entries.
         """
         ...
 
     def snapshot(self) -> State:
-        """Return the rest of what an agent made anew must be told; has no side effect.
+        """Return the rest of the state needed to restore the agent, without side effects.
 
-        It may be asked between any two slots.
+        It may be called between any two slots.
         """
         ...
 
     def restore(self, log_entries: Iterable[State], snapshot: State) -> None:
-        """Bring an agent that was just made to where the one stood that told this.
+        """Restore a newly created agent to the state from which the snapshot was taken.
 
-        From then on it sends, accepts, reports and tells the same bits. Log entries are taken one
-        at a time; empty ones may be left out. An agent that refuses what it is told is of no use.
+        From then on, both agents behave identically, bit for bit. Log entries are consumed one at
+        a time; empty ones may be omitted. If this raises an error, the agent must be discarded.
         """
         ...

@@ -1,4 +1,4 @@
-"""The history of a run: one row per update of an agent and one for each agent's final state."""
+"""The history of a run: one row per update of an agent, and one per agent for its final state."""
 
 import os
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class History:
-    """Columns named as the fields of :class:`StepReport`, rows ordered by slot, then agent.
+    """A table with the fields of :class:`StepReport` as columns, ordered by slot, then agent.
 
     Slots and updates count from 0; the last row of each agent is its final state.
     """
@@ -40,57 +40,57 @@ class History:
         return self.columns[column]
 
     def of_agent(self, agent: int) -> "History":
-        """The rows of one agent: its updates in order, then its final state."""
+        """Return the rows of one agent: its updates in order, then its final state."""
         return self.where(self["agent"] == agent)
 
     def final(self) -> "History":
-        """The final rows, one an agent."""
+        """Return the final rows, one per agent."""
         return self.where(self["neighbour"] == -1)
 
     def where(self, chosen: NDArray[np.bool_]) -> "History":
-        """The chosen rows."""
+        """Return the rows where the mask is true."""
         return History({name: column[chosen] for name, column in self.columns.items()})
 
     def to_frame(self, backend: Any = "pandas") -> Any:
-        """The rows as a data frame of ``"pandas"``, ``"polars"`` or ``"pyarrow"``."""
+        """Return a ``"pandas"`` or ``"polars"`` data frame, or a ``"pyarrow"`` table."""
         import narwhals
 
         return narwhals.from_dict(dict(self.columns), backend=backend).to_native()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the history as one safetensors file, whole or not at all."""
+        """Write the history to a safetensors file, atomically."""
         write_whole(path, self.to_bytes())
 
     def to_bytes(self) -> bytes:
-        """Return the history in the form in which it is written; the same rows, the same bytes."""
+        """Return the bytes that :meth:`save` writes; equal histories give equal bytes."""
         return save(dict(self.columns), metadata={"format": FORMAT})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "History":
-        """Read a history that :meth:`save` wrote."""
+        """Read a history written by :meth:`save`."""
         try:
             with safe_open(path, framework="numpy") as file:
                 metadata = file.metadata() or {}
                 columns = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         except FileNotFoundError:
             raise DataError(
-                f"there is no file {os.fspath(path)}; give one that History.save wrote."
+                f"{os.fspath(path)} does not exist; pass a file written by History.save."
             ) from None
         except SafetensorError as cause:
             raise DataError(
-                f"{os.fspath(path)} is not a history ({cause}); it is truncated, altered or of "
-                "another kind."
+                f"{os.fspath(path)} is not a history ({cause}); pass a file written by "
+                "History.save."
             ) from None
         if metadata.get("format") != FORMAT or set(columns) != set(_KINDS):
             raise DataError(
                 f"{os.fspath(path)} is a safetensors file but not a '{FORMAT}'; "
-                "give a file that History.save wrote."
+                "pass a file written by History.save."
             )
         return cls({name: columns[name] for name in _KINDS})
 
 
 class Recorder:
-    """An observer that keeps every report."""
+    """An observer that records all reports."""
 
     only_watches = True
 
@@ -98,11 +98,11 @@ class Recorder:
         self._reports: list[StepReport] = []
 
     def __call__(self, report: StepReport) -> None:
-        """Keep a report."""
+        """Record a report."""
         self._reports.append(report)
 
     def history(self) -> History:
-        """Return the reports so far as a history."""
+        """Return the recorded reports as a history."""
         return History(
             {
                 name: np.array([getattr(report, name) for report in self._reports], dtype=kind)

@@ -1,4 +1,4 @@
-"""What agents send: a few named matrices. Their names and shapes are known before any arrives."""
+"""Messages between agents: named arrays whose names and shapes the receiver knows in advance."""
 
 import math
 from collections.abc import Mapping
@@ -13,13 +13,13 @@ from grassvine.foundations.errors import MessageError
 
 Shapes = Mapping[str, tuple[int, ...]]
 
-# The header of a few names, types and shapes, written as JSON; it is bounded before it is read.
-MOST_HEADER_BYTES = 4096
+# Bound on the JSON header of names, types and shapes, checked before the header is parsed.
+MAX_HEADER_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Message:
-    """Arrays from one agent at one slot."""
+    """Named arrays sent by one agent at one slot."""
 
     sender: int
     slot: int
@@ -27,12 +27,12 @@ class Message:
 
     @property
     def nbytes(self) -> int:
-        """The size of the arrays."""
+        """The total size of the arrays in bytes."""
         return sum(array.nbytes for array in self.arrays.values())
 
 
 def encode(message: Message) -> bytes:
-    """Write a message as safetensors."""
+    """Serialise a message as safetensors."""
     address = {
         "sender": np.array([message.sender], dtype=np.int64),
         "slot": np.array([message.slot], dtype=np.int64),
@@ -41,36 +41,36 @@ def encode(message: Message) -> bytes:
 
 
 def decode(data: bytes, shapes: Shapes) -> Message:
-    """Read a message whose arrays have the given names and shapes, or refuse it.
+    """Deserialise a message, or raise :class:`MessageError` if it is not as expected.
 
-    Nothing is believed: the size is bounded before anything is read, and names, shapes and types
-    must be the expected ones. The arrays are copied, so that their memory is aligned.
+    The data are untrusted: the size is checked before anything is parsed, then the names, shapes
+    and types. The arrays are copied, so that their memory is aligned.
     """
     expected = 16 + sum(8 * math.prod(shape) for shape in shapes.values())
-    if not expected < len(data) <= expected + MOST_HEADER_BYTES:
+    if not expected < len(data) <= expected + MAX_HEADER_BYTES:
         raise MessageError(
-            f"a message has {len(data)} bytes where {expected} and a short header were expected; "
-            "the sender follows another plan."
+            f"a message has {len(data)} bytes, not {expected} plus a short header; "
+            "run sender and receiver with the same plan."
         )
     try:
         arrays = load(data)
     except (SafetensorError, KeyError, TypeError, ValueError) as cause:
         raise MessageError(
-            f"a message cannot be read as safetensors ({cause}); it was altered or is no message."
+            f"a message is not valid safetensors ({cause}); it was altered, so send it again."
         ) from None
     wanted = {"sender": (1,), "slot": (1,), **shapes}
     found = {name: array.shape for name, array in arrays.items()}
     if found != wanted:
         raise MessageError(
-            f"a message holds {_named(found)} where {_named(wanted)} were expected; "
-            "the sender follows another plan."
+            f"a message contains {_described(found)}, not {_described(wanted)}; "
+            "run sender and receiver with the same plan."
         )
     for name, array in arrays.items():
         kind = np.int64 if name in ("sender", "slot") else np.float64
         if array.dtype != kind:
             raise MessageError(
                 f"{name!r} in a message is of type {array.dtype}, not {np.dtype(kind)}; "
-                "the sender follows another plan."
+                "run sender and receiver with the same plan."
             )
     return Message(
         sender=int(arrays["sender"][0]),
@@ -79,6 +79,6 @@ def decode(data: bytes, shapes: Shapes) -> Message:
     )
 
 
-def _named(shapes: Shapes) -> str:
+def _described(shapes: Shapes) -> str:
     parts = (f"{name} {'×'.join(map(str, shape))}" for name, shape in sorted(shapes.items()))
     return ", ".join(parts) or "nothing"

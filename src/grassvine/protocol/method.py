@@ -1,4 +1,4 @@
-"""What a method is: it draws the timetable of a run and makes its agents."""
+"""The method protocol: a method draws the timetable of a run and creates its agents."""
 
 from typing import Protocol
 
@@ -13,7 +13,7 @@ from grassvine.protocol.agent import Agent
 
 
 class Setup(Protocol):
-    """What a method may ask of the plan of a run."""
+    """The part of a plan that methods can access."""
 
     @property
     def n_items(self) -> int:
@@ -32,7 +32,7 @@ class Setup(Protocol):
 
     @property
     def geometry(self) -> Geometry:
-        """The manifold on which the agents move."""
+        """The geometry of the bases."""
         ...
 
     @property
@@ -46,12 +46,12 @@ class Setup(Protocol):
 
 
 class Method(Protocol):
-    """A way to learn together: it says who meets when and makes the agents."""
+    """A decentralised learning method."""
 
     def timetable(self, network: Network, rng: Generator) -> Timetable:
-        """Draw who meets whom at every slot."""
+        """Draw the timetable of a run."""
         ...
 
     def agent(self, plan: Setup, number: int, problem: Problem) -> Agent:
-        """Make the agent that holds a problem."""
+        """Create the agent for a problem."""
         ...

@@ -1,4 +1,4 @@
-"""What an agent tells of each move, and who may listen."""
+"""Reports of agents on their updates, and the observer type."""
 
 import math
 from collections.abc import Callable
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class StepReport:
-    """One row of the history: an agent's state *before* a move, and the move.
+    """One row of the history: an agent's state *before* an update, and the update.
 
-    The cost falls out of the step and ‖Log‖ is the distance, so watching needs no extra message.
+    Cost and distance are by-products of the update, so reports need no extra messages.
     After the last slot each agent reports its final state, with ``step`` 0 and no neighbour (−1).
-    An agent whose method knows when it is done says so, and why, in ``finished``: a run ends when
-    all have.
+    Methods with a stopping criterion set ``finished`` to the reason; a run ends when all agents
+    have finished.
     """
 
     agent: int
@@ -29,5 +29,5 @@ class StepReport:
     finished: str = ""
 
 
-# An observer may return a sentence: the run stops after the slot, for that reason.
+# An observer may return a reason to stop; the run then ends after the current slot.
 Observer = Callable[[StepReport], str | None]

@@ -1,4 +1,4 @@
-"""A plan, its TOML form, and running it."""
+"""Plans, their TOML form, and runs."""
 
 from grassvine.runs.plan import Plan
 from grassvine.runs.run import Run, run

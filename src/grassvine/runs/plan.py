@@ -1,4 +1,4 @@
-"""The plan: all that agents must agree on before slot 0, and nothing about anyone's data."""
+"""Plans: everything that agents must agree on before slot 0; a plan contains no data."""
 
 import hashlib
 from dataclasses import dataclass, field
@@ -25,18 +25,18 @@ class Plan:
     Parameters
     ----------
     n_items, rank : int
-        The size of a basis.
+        Shape of a basis.
     network : Network
-        Who may meet whom.
-    method : Method
-        How agents learn; by default so that each ends with what one owner of all data would find.
-    geometry : Geometry
-        Where they move.
-    seed : int
-        Random seed. All random numbers are drawn before slot 0, in streams of different names.
-    first : array, optional
-        Where all agents start, such as an earlier result; at random unless given. A plan with it
-        cannot be written down.
+        Communication graph of the agents.
+    method : Method, default=Exact()
+        Learning method. With the default, each agent ends with the solution of the pooled problem.
+    geometry : Geometry, default=Grassmann()
+        Geometry of the bases.
+    seed : int, default=0
+        Random seed. All random numbers are drawn before slot 0, from independent named streams.
+    first : array of shape (n_items, rank), optional
+        Starting point of all agents, such as an earlier result; random by default. A plan with a
+        given starting point cannot be written as TOML.
     """
 
     n_items: int
@@ -54,13 +54,13 @@ class Plan:
         whole_number("seed", self.seed, least=0)
         if self.network.n_agents < 2 and not getattr(self.method, "works_alone", False):
             raise PlanError(
-                "one agent has nobody to gossip with; give a network of two or more, or a method "
-                "that works alone too, such as Exact()."
+                "a single agent has no neighbours to exchange messages with; pass a network of two "
+                "or more agents, or a method that supports a single agent, such as Exact()."
             )
 
     @cached_property
     def timetable(self) -> Timetable:
-        """Who meets whom at every slot."""
+        """The timetable of the run, drawn by the method."""
         return self.method.timetable(self.network, stream(self.seed, "timetable"))
 
     def start(self, agent: int) -> Array:
@@ -73,29 +73,29 @@ class Plan:
         return self.geometry.random_point(self.n_items, self.rank, rng)
 
     def agent(self, number: int, problem: Problem) -> Agent:
-        """Return the agent that holds a problem."""
+        """Create the agent for a problem."""
         if problem.n_items != self.n_items:
             raise PlanError(
-                f"the problem of agent {number} has {problem.n_items} items and the plan "
-                f"{self.n_items}; all agents share one list of items."
+                f"the problem of agent {number} has {problem.n_items} items but the plan has "
+                f"{self.n_items}; pass problems over the same items."
             )
         return self.method.agent(self, number, problem)
 
     def fingerprint(self) -> str:
-        """Return a name for exactly this plan.
+        """Return a digest of the plan.
 
-        It covers the *drawn* timetable: agents whose random streams differ get other names.
+        It covers the *drawn* timetable, so it differs between machines whose random streams differ.
         """
         text = self.to_toml() + self.timetable.digest()
         return hashlib.sha256(text.encode()).hexdigest()
 
     def to_toml(self) -> str:
-        """Write the plan as TOML."""
+        """Return the plan as TOML."""
         if self.first is not None:
-            raise PlanError("a plan that starts from a given basis has no TOML; leave first out.")
+            raise PlanError("a plan with a starting point cannot be written as TOML; omit first.")
         return plan_file.write(self)
 
     @classmethod
     def from_toml(cls, text: str) -> "Plan":
-        """Read a plan from TOML; an unknown or missing key is an error."""
+        """Read a plan from TOML; unknown and missing keys are errors."""
         return cls(**plan_file.read(text))

@@ -1,4 +1,4 @@
-"""Plans as TOML: every table is one frozen dataclass, every choice among classes one name."""
+"""Plans as TOML: tables correspond to frozen dataclasses, and classes are referred to by name."""
 
 import tomllib
 from collections.abc import Mapping
@@ -72,15 +72,15 @@ def write(plan: "Plan") -> str:
 
 
 def read(text: str) -> dict[str, Any]:
-    """Return the arguments of a plan from TOML."""
+    """Return the constructor arguments of a plan from TOML."""
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as cause:
-        raise PlanError(f"the plan is not TOML ({cause}); mend it there.") from None
+        raise PlanError(f"the plan is not valid TOML ({cause}); correct it there.") from None
     keys = {"format", "n_items", "rank", "seed", "geometry", "network", "method"}
     _check_keys(document, "", keys, required=keys)
     if document.pop("format") != FORMAT:
-        raise PlanError(f"the plan is not of format {FORMAT}; it needs another grassvine.")
+        raise PlanError(f"the plan is not of format {FORMAT}; use the version that wrote it.")
     network = _table(document, "network")
     network["edges"] = tuple(tuple(edge) for edge in _list(network, "edges"))
     return {
@@ -94,7 +94,7 @@ def read(text: str) -> dict[str, Any]:
 def _options(method: object) -> dict[str, Any]:
     options = _items(method)
     if isinstance(method, Gossip):
-        # A step without an `a` is the automatic one: TOML has no null.
+        # TOML has no null: a step without `a` is automatic.
         step = {name: value for name, value in _items(method.step).items() if value is not None}
         options |= {"schedule": _schedule_options(method.schedule), "step": step}
     return options
@@ -110,7 +110,7 @@ def _method(table: dict[str, Any]) -> Any:
 
 
 def _schedule_options(schedule: object) -> str | dict[str, Any]:
-    """Return the name of a schedule; a table if it has options."""
+    """Return the name of a schedule, or a table if it has options."""
     name = _name(schedule, SCHEDULES, "schedule")
     options = {key: value for key, value in _items(schedule).items() if value is not None}
     if "schedule" in options:
@@ -142,20 +142,20 @@ def _check_keys(table: Mapping[str, Any], where: str, known: set[str], required:
         if key not in known:
             raise PlanError(f"{where}{key}: {unknown('key', key, known)}")
     if missing := sorted(required - set(table)):
-        raise PlanError(f"{where}{missing[0]} is missing; write it into the plan.")
+        raise PlanError(f"{where}{missing[0]} is missing; add it to the plan.")
 
 
 def _table(document: Mapping[str, Any], key: str) -> dict[str, Any]:
     table = document.get(key)
     if not isinstance(table, dict):
-        raise PlanError(f"{key} is missing or no table; write [{key}] and its keys below.")
+        raise PlanError(f"{key} is missing or not a table; add [{key}] with its keys.")
     return dict(table)
 
 
 def _list(table: Mapping[str, Any], key: str) -> list[list[Any]]:
     value = table.get(key)
     if not isinstance(value, list) or not all(isinstance(pair, list) for pair in value):
-        raise PlanError(f"network.{key} must be a list of pairs, such as [[0, 1], [1, 2]].")
+        raise PlanError(f"network.{key} must be a list of pairs; write it as [[0, 1], [1, 2]].")
     return value
 
 
@@ -164,8 +164,8 @@ def _name(record: object, names: Mapping[str, type], what: str) -> str:
         if type(record) is kind:
             return name
     raise PlanError(
-        f"a {what} of type {type(record).__name__} cannot be written; "
-        f"only {', '.join(names)} have a name that others know."
+        f"a {what} of type {type(record).__name__} cannot be written as TOML; "
+        f"choose from {', '.join(names)}."
     )
 
 

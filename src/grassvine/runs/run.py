@@ -1,4 +1,4 @@
-"""Run a plan on problems: the front door of the core."""
+"""Run a plan on problems."""
 
 import math
 from collections.abc import Sequence
@@ -13,31 +13,31 @@ from grassvine.foundations.errors import PlanError
 from grassvine.problems import Problem, ProblemSource
 from grassvine.protocol.agent import Agent, State
 from grassvine.protocol.history import History, Recorder
-from grassvine.protocol.observers import AllFinished, Audience
+from grassvine.protocol.observers import AllFinished, CombinedObserver
 from grassvine.protocol.report import Observer
 from grassvine.runs.plan import Plan
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What came of a plan.
+    """The result of a run.
 
     Attributes
     ----------
     plan : Plan
-        What was run.
-    bases : tuple of arrays
-        The basis of each agent.
+        The plan that was run.
+    bases : tuple of arrays of shape (n_items, rank)
+        Final basis of each agent.
     states : tuple of mappings
-        All that each agent has learned, as named arrays; its basis is one of them.
+        Learned state of each agent as named arrays, including its basis.
     history : History
         All updates and the final states.
     n_slots : int
-        How many slots were run.
+        Number of slots that were run.
     stop_reason : str
-        Why it ended.
+        Why the run ended.
     incidents : tuple of str
-        What was lost on the way and done again, a sentence each; empty in a run without failures.
+        Failures from which the run recovered, one sentence each; empty if there were none.
     """
 
     plan: Plan
@@ -73,12 +73,12 @@ class Run:
 
     @property
     def messages(self) -> int:
-        """How many messages were sent."""
+        """The number of messages sent."""
         return int(self.history["messages"].sum())
 
     @property
     def bytes(self) -> int:
-        """How many bytes of arrays were sent."""
+        """The total size of the arrays sent, in bytes."""
         return int(self.history["bytes"].sum())
 
 
@@ -89,29 +89,34 @@ def run(
     engine: Engine | None = None,
     observers: Sequence[Observer] = (),
 ) -> Run:
-    """Run a plan: one agent for each problem, meeting as the plan's timetable says.
+    """Run a plan with one agent per problem.
 
     Parameters
     ----------
     plan : Plan
-        What all agents agree on.
-    problems : sequence of Problem, or of functions
-        One for each agent of the plan's network. A function takes nothing and returns a problem; it
-        is called where the agent lives, so that data are loaded where they are used.
+        Network, method and options of the run.
+    problems : sequence of Problem or callable
+        One problem per agent, or a function without arguments that returns it. The function is
+        called in the process of the agent, so that data are loaded where they are used.
     engine : Engine, optional
-        Where to run; one agent after the other in this thread by default.
-    observers : sequence of callables
-        Called with each :class:`StepReport`, in order of slot and agent; one that returns a
-        sentence stops the run after the slot.
+        Engine that runs the agents; by default one after another in this thread.
+    observers : sequence of callables, default=()
+        Called with each :class:`StepReport`, ordered by slot and agent. An observer that returns a
+        string stops the run after the slot, for that reason.
+
+    Returns
+    -------
+    Run
+        Final bases and states, and the history of the run.
     """
     if len(problems) != plan.network.n_agents:
         raise PlanError(
-            f"there are {len(problems)} problems for {plan.network.n_agents} agents; "
-            "give one problem to each agent."
+            f"got {len(problems)} problems for {plan.network.n_agents} agents; "
+            "pass one problem per agent."
         )
-    factories = [_AgentFactory(plan, number, given) for number, given in enumerate(problems)]
+    factories = [_AgentFactory(plan, number, source) for number, source in enumerate(problems)]
     recorder = Recorder()
-    observe = Audience(recorder, AllFinished(len(factories)), *observers)
+    observe = CombinedObserver(recorder, AllFinished(len(factories)), *observers)
     outcome = (engine or LocalEngine()).run(factories, plan.timetable, observe)
     return Run(
         plan=plan,
@@ -126,25 +131,25 @@ def run(
 
 @dataclass(frozen=True, eq=False)
 class _AgentFactory:
-    """Makes an agent, again where it has to be brought back; its problem is loaded once."""
+    """Creates an agent, again if it has to be restored; its problem is loaded once."""
 
     plan: Plan
     number: int
-    given: ProblemSource
+    source: ProblemSource
 
     def __call__(self) -> Agent:
-        """Make the agent."""
+        """Create the agent."""
         return self.plan.agent(self.number, self._problem)
 
     @cached_property
     def _problem(self) -> Problem:
-        if isinstance(self.given, Problem):
-            return self.given
-        problem: object = self.given() if callable(self.given) else self.given
+        if isinstance(self.source, Problem):
+            return self.source
+        problem: object = self.source() if callable(self.source) else self.source
         if not isinstance(problem, Problem):
-            where = "its function returned" if callable(self.given) else "it was given"
+            where = "its function returned" if callable(self.source) else "got"
             raise PlanError(
-                f"agent {self.number} has no problem: {where} a {type(problem).__name__}; give a "
+                f"agent {self.number} has no problem: {where} a {type(problem).__name__}; pass a "
                 "problem such as CompletionProblem(ratings), or a function that returns one."
             )
         return problem

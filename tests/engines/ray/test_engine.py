@@ -50,7 +50,7 @@ def test_without_ray_the_command_is_given(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_the_options_are_checked() -> None:
-    with pytest.raises(PlanError, match="agents_per_actor is 0; choose a number at least 1"):
+    with pytest.raises(PlanError, match="agents_per_actor is 0; choose a number of at least 1"):
         gv.RayEngine(agents_per_actor=0)
     with pytest.raises(PlanError, match="timeout is 0; choose a finite number of at least 1"):
         gv.RayEngine(timeout=0)
