@@ -39,7 +39,7 @@ def test_the_demo_prints_a_table(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     for part in ("each agent alone", "gossip", "exact (default)", "pooled", "% worse", "equal"):
         assert part in done.stdout
-    assert done.stdout.count("What to see: ") == 1
+    assert done.stdout.count("What to look for: ") == 1
     assert (tmp_path / "grassvine-demo" / "digits.png").is_file()
 
 

@@ -156,7 +156,10 @@ def test_a_wrong_option_is_a_sentence_before_any_work(
     [
         (["case5"], "grassvine: MovieLens 100K is not at "),
         (["case5", "--scale", "paper"], "grassvine: "),
-        (["case5", "--dataset", "ml-100kk"], "did you mean 'ml-100k'? Or give the path of a file"),
+        (
+            ["case5", "--dataset", "ml-100kk"],
+            "did you mean 'ml-100k'? Or pass the path of a ratings file",
+        ),
     ],
 )
 def test_a_missing_data_set_is_a_sentence(

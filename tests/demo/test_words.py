@@ -19,12 +19,12 @@ def test_the_exact_method_is_told_as_equal_and_the_others_in_per_cent(
 def test_one_sentence_says_what_to_see(comparison: Comparison) -> None:
     sentence = what_to_see(comparison)
     assert compared_with_pooled(comparison, "alone") in sentence
-    assert "as well as one owner of all images" in sentence
+    assert "as well as with pooled data" in sentence
     assert sentence.count(".") == 1 + sentence.count(" %")  # of 49.2 % and at the end
 
 
 def test_where_nothing_is_to_be_seen_it_says_so(comparison: Comparison) -> None:
     same = {**comparison.completed, "alone": comparison.completed["pooled"]}
-    assert "agents alone lose little (equal); erase less" in what_to_see(
+    assert "agents alone lose little (equal); erase fewer pixels" in what_to_see(
         replace(comparison, completed=same)
     )

@@ -6,7 +6,7 @@ import pytest
 from tests.paper.test_case_types import RECORD
 
 from grassvine.paper.case import Finished
-from grassvine.paper.curves import after, curve, sooner, updates_to, value_at
+from grassvine.paper.curves import curve, format_updates, sooner, updates_to, value_at
 from grassvine.protocol import History, StepReport
 from grassvine.protocol.history import Recorder
 
@@ -89,11 +89,11 @@ def test_sooner_needs_to_arrive_at_all(one: int | None, other: int | None, expec
     assert sooner(one, other) is expected
 
 
-def test_numbers_of_updates_are_worded() -> None:
-    assert after(7) == "7 updates"
-    assert after(None) == "more updates than there were"
+def test_numbers_of_updates_are_formatted() -> None:
+    assert format_updates(7) == "7"
+    assert format_updates(None) == "not reached"
 
 
 def test_a_batch_method_has_no_curve() -> None:
-    with pytest.raises(AssertionError, match="a batch method has no updates of agents"):
+    with pytest.raises(AssertionError, match="a batch method has no agents and no history"):
         curve(Finished(replace(RECORD, method="batch")), 0, "mse")

@@ -335,7 +335,7 @@ def test_case_7_runs_on_the_real_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("name", "datasets", "message"),
     [
-        ("case5", ("ml-100kk",), "unknown data set 'ml-100kk'; did you mean 'ml-100k'.*Or give"),
+        ("case5", ("ml-100kk",), "unknown data set 'ml-100kk'; did you mean 'ml-100k'.*Or pass"),
         ("case5", ("school",), "holds tasks, not ratings"),
         ("case7", ("ml-100k",), "holds ratings, not tasks"),
         ("case7", ("scool",), "unknown data set 'scool'; did you mean 'school'"),
@@ -372,9 +372,9 @@ def test_the_exact_method_predicts_as_the_batch_method_does_whoever_holds_the_ra
     file = make_small_worlds(monkeypatch, tmp_path)
     experiment = TINY["case5"].experiment
     assert isinstance(experiment, RatingsExperiment)
-    whole = replace(experiment, beside=(case5.EXACT, case5.WITH_OFFSETS))
+    whole = replace(experiment, beside=(case5.EXACT, case5.WITH_BIASES))
     results = whole.run(Request(datasets=(str(file),)))
-    for rank, variant in itertools.product((2, 3), (case5.EXACT, case5.WITH_OFFSETS)):
+    for rank, variant in itertools.product((2, 3), (case5.EXACT, case5.WITH_BIASES)):
         runs = results.where(method=variant.name, rank=rank)
         assert runs.each("n_agents") == [2, N_AGENTS]
         few, many = runs.values("test_rmse")
@@ -464,7 +464,7 @@ GOOD: dict[str, Runs] = {
     },
     "case1": {
         "both": method(case1.BALANCED.name, worst_agent_train_mse=9e-13, consensus_distance=1e-7),
-        "only": method(case1.ONLY_AGREEING.name, train_mse=4.9, consensus_distance=1e-6),
+        "only": method(case1.CONSENSUS_ONLY.name, train_mse=4.9, consensus_distance=1e-6),
     },
     "case2": {
         "one": method(case2.STOCHASTIC.name, train_mse=1.0, test_mse=2.0, consensus_distance=1e-6),
@@ -494,8 +494,8 @@ GOOD: dict[str, Runs] = {
         "batch, high": method(RTRMC, n_agents=1, rank=9, test_rmse=0.890),
         "exact, few": beside(case5.EXACT, 5, 3, 0.895 - 5e-7),
         "exact, many": beside(case5.EXACT, 10, 9, 0.890 + 5e-7),
-        "offsets, few": beside(case5.WITH_OFFSETS, 5, 3, 0.885),
-        "offsets, many": beside(case5.WITH_OFFSETS, 10, 9, 0.886),
+        "biases, few": beside(case5.WITH_BIASES, 5, 3, 0.885),
+        "biases, many": beside(case5.WITH_BIASES, 10, 9, 0.886),
     },
     "case6": {
         "gossip": method(case6.GOSSIP.name, distance_to_truth=2e-7),
@@ -549,8 +549,8 @@ BAD: list[tuple[str, int, str, Fields]] = [
     ("case5", 5, "exact, few", {"test_rmse": 0.895 - 2e-6}),
     ("case5", 5, "exact, many", {"test_rmse": 0.890 + 2e-6}),
     ("case5", 5, "exact, few", {"test_rmse": math.nan}),
-    ("case5", 6, "offsets, few", {"test_rmse": 0.895}),
-    ("case5", 6, "offsets, many", {"test_rmse": math.nan}),
+    ("case5", 6, "biases, few", {"test_rmse": 0.895}),
+    ("case5", 6, "biases, many", {"test_rmse": math.nan}),
     ("case6", 0, "gossip", {"distance_to_truth": 2e-6}),
     ("case6", 0, "gossip", {"distance_to_truth": math.nan}),
     ("case7", 0, "high", {"nmse": 0.80}),
@@ -585,7 +585,7 @@ def test_flat_space_is_not_slow_where_the_manifold_is_as_slow() -> None:
 
 
 def test_a_claim_about_what_was_not_varied_is_not_decided() -> None:
-    kept = ("few, low", "batch, low", "exact, few", "offsets, few")
+    kept = ("few, low", "batch, low", "exact, few", "biases, few")
     one = {key: GOOD["case5"][key] for key in kept}
     assert [claim.holds for claim in CASES["case5"].claims(made(one))] == [
         True,

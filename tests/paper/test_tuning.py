@@ -25,7 +25,7 @@ from grassvine.paper.tuning import (
 )
 from grassvine.paper.variants import (
     Variant,
-    described,
+    describe_step,
     parallel_gossip,
     precon_stochastic_gossip,
     stochastic_gossip,
@@ -144,9 +144,9 @@ def test_the_best_step_is_one_of_the_grid(variant: Variant, plain: bool) -> None
 
 def test_a_tuned_method_is_described_by_its_numbers() -> None:
     variant = stochastic_gossip(1.0)
-    assert described(variant.method(3)) == "linearised, b = 0"
+    assert describe_step(variant.method(3)) == "linearised, b = 0"
     tuned = variant.with_step(gv.StepSize(0.01234, 0.001))
-    assert described(tuned.method(3)) == "a = 0.0123, b = 0.001"
+    assert describe_step(tuned.method(3)) == "a = 0.0123, b = 0.001"
 
 
 def test_a_fold_of_ratings_scores_held_out_entries_by_the_agents_own_bases() -> None:
@@ -180,4 +180,4 @@ def test_trials_are_watched_under_a_title() -> None:
 
     fold = by_rho({1.0: 1.0})
     best([named("a"), named("b")], [fold], 2, Request(watch=watch))
-    assert seen == [("a: choosing, 1 of 2", 4), ("b: choosing, 2 of 2", 4)]
+    assert seen == [("a: candidate 1 of 2", 4), ("b: candidate 2 of 2", 4)]

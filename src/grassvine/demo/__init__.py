@@ -1,4 +1,4 @@
-"""The demonstration: agents that hold one kind of digit each complete images of all kinds."""
+"""The demonstration: agents that each hold one digit complete images of all digits."""
 
 from grassvine.demo.comparison import METHODS, Comparison, compare
 from grassvine.demo.images import MaskedImages, masked_digits

@@ -1,7 +1,7 @@
-"""What working together is worth: each agent alone, gossip, the exact method, all data pooled.
+"""Comparison of single agents, gossip, the exact method and pooled data.
 
-Every agent completes the same test images with the basis that it has. Alone and pooled run the
-program of the exact method on the data of one agent and of all: only the data differ.
+Every agent completes the same test images with its own basis. "Alone" and "pooled" run the program
+of the exact method on the data of one agent and of all agents; only the data differ.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,8 +22,8 @@ from grassvine.sums.program import run_pooled
 
 METHODS = ("alone", "gossip", "exact", "pooled")
 # Chosen for 6 and 20 agents with seeds 100 and 101, which draw other test images and pixels: rank
-# and λ by the pooled error, ρ by that of gossip after as many slots as the demonstration has time
-# for. A larger ρ would need more of them, a smaller one leaves the agents farther apart.
+# and λ by the pooled error, ρ by the error of gossip after N_SLOTS slots, which keep the
+# demonstration short. A larger ρ needs more slots; a smaller one leaves the agents farther apart.
 RANK = 6
 UNOBSERVED = 0.03
 RHO = 5e4
@@ -32,10 +32,10 @@ N_SLOTS = 500
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """Test images as completed by each agent, by each method.
+    """Test images completed by each agent with each method.
 
-    ``completed`` has for each of ``METHODS`` an array bases×images×pixels: one basis for each
-    agent, and one where all data are pooled.
+    ``completed`` maps each of ``METHODS`` to an array of shape (n_bases, n_images, n_pixels), with
+    one basis per agent, or a single one for pooled data.
     """
 
     shares: Shares
@@ -44,32 +44,32 @@ class Comparison:
     exact: Run
 
     def errors(self, method: str) -> Array:
-        """Return the relative error at the erased pixels of the test images, for each basis."""
+        """Return the relative error at the erased pixels of the test images, one per basis."""
         test = self.shares.test
         truth = test.pixels[~test.known]
-        rest = self.completed[method][:, ~test.known] - truth
-        return np.linalg.norm(rest, axis=1) / np.linalg.norm(truth)
+        residual = self.completed[method][:, ~test.known] - truth
+        return np.linalg.norm(residual, axis=1) / np.linalg.norm(truth)
 
     def error(self, method: str) -> float:
-        """Return the mean of the errors of all agents."""
+        """Return the mean error over all agents."""
         return float(self.errors(method).mean())
 
     def excess(self, method: str) -> float:
-        """Return by which share of the pooled error the mean error is larger."""
+        """Return the excess of the mean error over the pooled error, relative to the latter."""
         return self.error(method) / self.error("pooled") - 1.0
 
 
 def compare(shares: Shares, seed: int = 0, observers: Sequence[Observer] = ()) -> Comparison:
-    """Complete the test images in the four ways.
+    """Complete the test images with all four methods.
 
     Parameters
     ----------
     shares : Shares
-        Who holds which images.
-    seed : int
+        Images of each agent, and test images.
+    seed : int, default=0
         Random seed of the common starting point and of the timetable.
-    observers : sequence of callables
-        Called with each report of gossip, which takes the longest.
+    observers : sequence of callables, default=()
+        Called with each step report of gossip, which takes the longest.
     """
     problems = [_problem(part) for part in shares.parts]
     plan = Plan(n_items=problems[0].n_items, rank=RANK, network=ring(len(problems)), seed=seed)
@@ -80,7 +80,7 @@ def compare(shares: Shares, seed: int = 0, observers: Sequence[Observer] = ()) -
         network=plan.network,
         method=Gossip(rho=RHO, max_iter=N_SLOTS, schedule=Matchings()),
         seed=seed,
-        first=start,  # agents that start together need not find each other first
+        first=start,  # with a common start, agents need not reach consensus first
     )
     gossip, exact = run(gossip_plan, problems, observers=observers), run(plan, problems)
 
@@ -91,7 +91,7 @@ def compare(shares: Shares, seed: int = 0, observers: Sequence[Observer] = ()) -
         "alone": [learn(problem) for problem in problems],
         "gossip": gossip.bases,
         "exact": exact.bases,
-        "pooled": [learn(_problem(_together(shares.parts)))],
+        "pooled": [learn(_problem(_pool(shares.parts)))],
     }
     test = _problem(shares.test)
     completed = {
@@ -104,7 +104,7 @@ def _problem(images: MaskedImages) -> CompletionProblem:
     return CompletionProblem(images.ratings(), unobserved=UNOBSERVED)
 
 
-def _together(parts: Sequence[MaskedImages]) -> MaskedImages:
+def _pool(parts: Sequence[MaskedImages]) -> MaskedImages:
     return MaskedImages(
         np.concatenate([part.pixels for part in parts]),
         np.concatenate([part.known for part in parts]),

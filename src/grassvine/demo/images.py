@@ -1,4 +1,4 @@
-"""Real images without a download: scikit-learn's handwritten digits, most pixels erased."""
+"""The handwritten digits of scikit-learn with most pixels erased."""
 
 from dataclasses import dataclass
 
@@ -15,9 +15,9 @@ BRIGHTEST = 16.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MaskedImages:
-    """Images (one a row) of which only some pixels are known; a pixel plays the part of an item.
+    """Images, one per row, with only some pixels known; pixels are items and images are users.
 
-    ``kinds`` has the digit that each image shows.
+    ``kinds`` holds the digit that each image shows.
     """
 
     pixels: Array
@@ -25,11 +25,11 @@ class MaskedImages:
     kinds: Indices
 
     def take(self, chosen: Indices) -> "MaskedImages":
-        """Some of the images, in the order in which they are given."""
+        """Return the chosen images, in the given order."""
         return MaskedImages(self.pixels[chosen], self.known[chosen], self.kinds[chosen])
 
     def ratings(self) -> Ratings:
-        """The known pixels: the images are the users."""
+        """Return the known pixels as ratings, with images as users."""
         image, pixel = np.nonzero(self.known)
         n_images, n_pixels = self.pixels.shape
         return Ratings.from_arrays(
@@ -38,7 +38,7 @@ class MaskedImages:
 
 
 def masked_digits(missing: float = 0.6, seed: int = 0) -> MaskedImages:
-    """Erase a share of the pixels of the 1797 digits, at random."""
+    """Return the 1797 digits with a random share of their pixels erased."""
     from sklearn.datasets import load_digits
 
     real_number("missing", missing, least=0.0, below=1.0)

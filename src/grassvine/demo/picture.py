@@ -1,4 +1,4 @@
-"""The picture of the demonstration: test images by method, and a bar for the error of each."""
+"""Figure of the demonstration: test images completed by each method, and a bar per error."""
 
 import io
 from pathlib import Path
@@ -16,15 +16,15 @@ from grassvine.foundations.files import write_whole
 SIDE = 8
 FEWEST_COLUMNS = 6
 ERASED = "#f2c14e"
-# Okabe and Ito's colours, which colour-blind people can tell apart; they differ in brightness too.
+# Okabe and Ito's palette, safe for colour-blind readers; the colours differ in brightness too.
 COLOURS = {"alone": "#d55e00", "gossip": "#56b4e9", "exact": "#0072b2", "pooled": "#7f7f7f"}
 
 
 def draw(comparison: Comparison, path: Path) -> Path:
-    """Draw test images of all kinds, one column per image, and write them as PNG.
+    """Draw test images of all kinds, one column per image, and write the figure as PNG.
 
-    The rows of alone, gossip and exact show what agent 0 made of each image; their bars are the
-    mean over all agents.
+    The rows alone, gossip and exact show the images completed by agent 0; the bars are means over
+    all agents.
     """
     figures = load_extra("matplotlib.figure", "the picture", "plots")
     shown = images_to_show(comparison.shares.test.kinds)
@@ -44,10 +44,10 @@ def draw(comparison: Comparison, path: Path) -> Path:
     )
     for line, (label, pictures) in enumerate(rows.items()):
         for column, image in enumerate(shown):
-            place = figure.add_subplot(grid[line, column])
-            _draw_image(place, pictures[image])
+            axes = figure.add_subplot(grid[line, column])
+            _draw_image(axes, pictures[image])
             if column == 0:
-                place.set_ylabel(label, rotation=0, ha="right", va="center", labelpad=8)
+                axes.set_ylabel(label, rotation=0, ha="right", va="center", labelpad=8)
     _draw_bars(figure.add_subplot(grid[len(rows) - len(METHODS) :, -1]), comparison)
     figure.text(0.1 / width, 1 - 0.1 / height, headline(comparison), va="top", fontsize=11)
     buffer = io.BytesIO()
@@ -56,14 +56,14 @@ def draw(comparison: Comparison, path: Path) -> Path:
 
 
 def images_to_show(kinds: Indices) -> Indices:
-    """Return the first images of each kind, as many of each as fill the columns."""
+    """Return the first images of each kind, enough of each to fill the columns."""
     present = np.unique(kinds)
     of_each = -(-FEWEST_COLUMNS // len(present))
     return np.concatenate([np.flatnonzero(kinds == kind)[:of_each] for kind in present])
 
 
 def headline(comparison: Comparison) -> str:
-    """Return what the picture is about."""
+    """Return the title of the figure."""
     shares = comparison.shares
     erased = 1.0 - shares.test.known.mean()
     return (
@@ -85,21 +85,21 @@ def _rows(comparison: Comparison) -> dict[str, Array]:
     }
 
 
-def _draw_image(place: Any, pixels: Array) -> None:
-    place.imshow(pixels.reshape(SIDE, SIDE), cmap="gray_r", vmin=0, vmax=BRIGHTEST)
-    place.set(xticks=[], yticks=[], facecolor=ERASED)
-    place.spines[:].set_visible(False)
+def _draw_image(axes: Any, pixels: Array) -> None:
+    axes.imshow(pixels.reshape(SIDE, SIDE), cmap="gray_r", vmin=0, vmax=BRIGHTEST)
+    axes.set(xticks=[], yticks=[], facecolor=ERASED)
+    axes.spines[:].set_visible(False)
 
 
-def _draw_bars(place: Any, comparison: Comparison) -> None:
-    """Draw the mean error of each method as a bar that continues its row of images."""
+def _draw_bars(axes: Any, comparison: Comparison) -> None:
+    """Draw the mean error of each method as a bar beside its row of images."""
     errors = [comparison.error(method) for method in METHODS]
     lines = range(len(METHODS))
-    place.barh(lines, errors, height=0.5, color=[COLOURS[method] for method in METHODS])
-    place.axvline(comparison.error("pooled"), color="black", linewidth=0.8, linestyle=":")
+    axes.barh(lines, errors, height=0.5, color=[COLOURS[method] for method in METHODS])
+    axes.axvline(comparison.error("pooled"), color="black", linewidth=0.8, linestyle=":")
     for line, method in enumerate(METHODS):
         more = "" if method == "pooled" else f"\n {compared_with_pooled(comparison, method)}"
-        place.text(errors[line], line, f" {errors[line]:.3f}{more}", va="center", fontsize=10)
-    place.set(ylim=(len(METHODS) - 0.5, -0.5), xlim=(0, 1.55 * max(errors)), xticks=[], yticks=[])
-    place.set_title("error at erased pixels,\nmean over all agents", loc="left", fontsize=10)
-    place.spines[["top", "right", "bottom"]].set_visible(False)
+        axes.text(errors[line], line, f" {errors[line]:.3f}{more}", va="center", fontsize=10)
+    axes.set(ylim=(len(METHODS) - 0.5, -0.5), xlim=(0, 1.55 * max(errors)), xticks=[], yticks=[])
+    axes.set_title("error at erased pixels,\nmean over all agents", loc="left", fontsize=10)
+    axes.spines[["top", "right", "bottom"]].set_visible(False)

@@ -1,4 +1,4 @@
-"""Who holds which images: each agent one kind of digit, and test images of all kinds aside."""
+"""Division of the images: each agent holds one digit, test images of all digits are held out."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ TEST_SHARE = 0.2
 class Shares:
     """The images of each agent, and test images that no agent holds.
 
-    The test images are of all kinds that any agent holds.
+    The test images cover all kinds that the agents hold.
     """
 
     parts: tuple[MaskedImages, ...]
@@ -32,28 +32,28 @@ class Shares:
 
     @property
     def n_images(self) -> int:
-        """The number of images that the agents hold together."""
+        """The number of images that all agents hold."""
         return sum(len(part.kinds) for part in self.parts)
 
     def kind_of(self, agent: int) -> int:
-        """Return the one kind of digit that an agent holds."""
+        """Return the digit that an agent holds."""
         return int(self.parts[agent].kinds[0])
 
 
 def one_kind_each(images: MaskedImages, n_agents: int, seed: int = 0) -> Shares:
-    """Give agent i images of the digit i mod 10 only, and set a fifth of each kind aside as test.
+    """Give agent i only images of the digit i mod 10, and hold out a fifth of each kind for test.
 
-    With fewer than ten agents the other kinds are left out; with more, agents of the same kind
-    divide its images.
+    With fewer than ten agents the other kinds are left out; with more, agents with the same kind
+    share its images.
 
     Parameters
     ----------
     images : MaskedImages
         Images of all kinds.
     n_agents : int
-        From 2 to 20.
-    seed : int
-        From it is drawn which images are test images.
+        Number of agents, from 2 to 20.
+    seed : int, default=0
+        Random seed of the choice of test images.
     """
     whole_number("n_agents", n_agents, least=2, most=MOST_AGENTS)
     rng = stream(seed, "data", "test images")
@@ -67,18 +67,20 @@ def one_kind_each(images: MaskedImages, n_agents: int, seed: int = 0) -> Shares:
         for place, agent in enumerate(holders):
             parts[agent] = drawn[n_test + place :: len(holders)]
     shares = Shares(tuple(images.take(part) for part in parts), images.take(np.concatenate(tests)))
-    _refuse_extremes(shares)
+    _check_erased(shares)
     return shares
 
 
-def _refuse_extremes(shares: Shares) -> None:
-    """Refuse images of which nothing is erased, or so much that there is nothing to learn from."""
+def _check_erased(shares: Shares) -> None:
+    """Raise DataError if no pixels, or too many pixels, are erased."""
     if shares.test.known.all():
-        raise DataError("no pixel of the test images is erased; choose a larger share to erase.")
+        raise DataError(
+            "no pixel of the test images is erased; increase the share of missing pixels."
+        )
     for agent, part in enumerate(shares.parts):
         n_known, n_images = int(part.known.sum()), len(part.kinds)
         if n_known < n_images:
             raise DataError(
-                f"agent {agent} knows only {n_known} pixels of its {n_images} images, less than "
-                "one per image; choose a smaller share to erase."
+                f"agent {agent} knows only {n_known} pixels of its {n_images} images, fewer than "
+                "one per image; decrease the share of missing pixels."
             )

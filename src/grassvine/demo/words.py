@@ -1,16 +1,16 @@
-"""The demonstration in words: how much worse a method is, and the sentence of what to see."""
+"""Text of the demonstration: errors relative to pooled data, and a one-sentence summary."""
 
 from grassvine.demo.comparison import Comparison
 
-# Errors that differ by less than this share are told as equal; the exact method and one owner of
-# all images differ by rounding only.
+# Relative differences below this are reported as equal; the exact method and pooled data differ by
+# rounding only.
 EQUAL = 1e-6
-# From here on the difference is seen in the picture.
+# Relative differences above this are visible in the figure.
 VISIBLE = 0.3
 
 
 def compared_with_pooled(comparison: Comparison, method: str) -> str:
-    """Return by how much the error of a method is larger than the pooled error."""
+    """Return the error of a method relative to the pooled error, such as ``49.2 % worse``."""
     excess = comparison.excess(method)
     if abs(excess) < EQUAL:
         return "equal"
@@ -18,16 +18,16 @@ def compared_with_pooled(comparison: Comparison, method: str) -> str:
 
 
 def what_to_see(comparison: Comparison) -> str:
-    """Return one sentence of what table and picture show."""
+    """Return one sentence on what the table and the figure show."""
     alone = compared_with_pooled(comparison, "alone")
     if comparison.excess("alone") < VISIBLE:
         erased = 1.0 - comparison.shares.test.known.mean()
         return (
-            f"What to see: with {100 * erased:.0f} % of the pixels erased even one owner of all "
-            f"images completes them badly, so that agents alone lose little ({alone}); erase less."
+            f"What to look for: with {100 * erased:.0f} % of the pixels erased, even pooled data "
+            f"complete the images badly, so agents alone lose little ({alone}); erase fewer pixels."
         )
     return (
-        "What to see: alone, an agent makes every image look like the one digit that it holds "
-        f"({alone} than pooled); with the exact method every agent completes all digits as well as "
-        "one owner of all images, and no image was sent."
+        "What to look for: alone, an agent makes every image look like the one digit that it holds "
+        f"({alone} than pooled); with the exact method, every agent completes all digits as well "
+        "as with pooled data, although no image was sent."
     )

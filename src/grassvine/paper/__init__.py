@@ -1,4 +1,4 @@
-"""The paper's experiments: each case is one small file, run by ``grassvine reproduce``."""
+"""The paper's experiments, one module per case, run by ``grassvine reproduce``."""
 
 from grassvine.paper import case1, case2, case3, case4, case5, case6, case7, fig1
 from grassvine.paper.case import Case, Claim, Record, Request, Results

@@ -1,4 +1,4 @@
-"""What a case of the paper is: an experiment, the paper's numbers, and claims to be decided."""
+"""Types of a case of the paper: experiment, printed numbers, claims and results."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -17,33 +17,35 @@ from grassvine.report.page import Picture, Table
 
 Scale = Literal["small", "paper"]
 
-# Opens an observer for a run of so many slots under a title; for progress.
+# Opens an observer (a progress bar) for a run, given a title and the number of slots.
 Watch = Callable[[str, int], AbstractContextManager[Observer | None]]
 
 
 def unwatched(title: str, n_slots: int) -> AbstractContextManager[None]:
-    """Watch nothing."""
+    """Return a context without an observer."""
     return nullcontext()
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What somebody asks of a case; None leaves the choice to the case.
+    """Options of a reproduction; None selects the default of the case.
 
     Parameters
     ----------
-    scale : {"small", "paper"}
-        The sizes: those that a laptop does in half a minute, or the printed ones.
-    seed : int
+    scale : {"small", "paper"}, default="small"
+        Problem sizes: small ones, which take half a minute on a laptop, or those of the paper.
+    seed : int, default=0
         Random seed; repeat k uses seed + k.
     repeats, n_agents : int, optional
-        How often to repeat, and among how many agents to divide.
-    engine : Engine
-        Where agents run.
-    tune : bool
-        Also run gossip with (a, b) chosen by cross-validation, as the paper did.
-    datasets : tuple of str
-        Names or paths of data sets, for the cases on real data.
+        Number of repeats and number of agents.
+    engine : Engine, optional
+        Engine that runs the agents; a LocalEngine by default.
+    tune : bool, default=False
+        Also run gossip with (a, b) chosen by cross-validation, as in the paper.
+    datasets : tuple of str, default=()
+        Names or paths of data sets, for the cases with real data.
+    watch : callable, optional
+        Opens an observer for each run; none by default.
     """
 
     scale: Scale = "small"
@@ -68,7 +70,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The figures of one run; ``None`` where a figure has no meaning."""
+    """Metrics of one run; ``None`` where a metric does not apply."""
 
     method: str
     dataset: str
@@ -92,9 +94,9 @@ class Record:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Finished:
-    """A run that is over: its figures, its history, and what a figure of the paper shows besides.
+    """A completed run: its metrics, its history, and further data for figures.
 
-    ``traces`` are curves or bars by name, such as the distance to the truth, update by update.
+    ``traces`` maps names to curves or bars, such as the distance to the truth after each update.
     """
 
     record: Record
@@ -104,12 +106,12 @@ class Finished:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Results:
-    """All runs of a case."""
+    """All completed runs of a case."""
 
     finished: tuple[Finished, ...]
 
     def where(self, **figures: object) -> "Results":
-        """The runs with the given figures, such as a method and a rank."""
+        """Return the runs with the given values, such as a method and a rank."""
         return Results(
             tuple(
                 one
@@ -119,24 +121,24 @@ class Results:
         )
 
     def each(self, figure: str) -> list[Any]:
-        """The different values of a figure, in the order of the runs."""
+        """Return the distinct values of a metric, in the order of the runs."""
         return list(dict.fromkeys(getattr(one.record, figure) for one in self.finished))
 
     def values(self, figure: str) -> Array:
-        """A figure of every run."""
+        """Return a metric of every run."""
         return np.array([getattr(one.record, figure) for one in self.finished], dtype=np.float64)
 
     def mean(self, figure: str) -> float:
-        """The mean of a figure over the runs; NaN where there are none."""
+        """Return the mean of a metric over the runs; NaN if there are none."""
         values = self.values(figure)
         return float(values.mean()) if len(values) else math.nan
 
     def worst(self, figure: str) -> float:
-        """The largest of a figure over the runs."""
+        """Return the largest value of a metric over the runs."""
         return float(self.values(figure).max())
 
     def standard_error(self, figure: str) -> float:
-        """The standard error of the mean of a figure; NaN for a single run."""
+        """Return the standard error of the mean of a metric; NaN for fewer than two runs."""
         values = self.values(figure)
         if len(values) < 2:
             return math.nan
@@ -150,7 +152,7 @@ class Results:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Something that the paper says, whether it holds here, and the figures that decide."""
+    """A statement, usually of the paper; whether it holds here; and the evidence."""
 
     claim: str
     holds: bool | None
@@ -158,10 +160,10 @@ class Claim:
 
 
 class Experiment(Protocol):
-    """What a case runs."""
+    """Protocol of the experiment of a case."""
 
     def run(self, request: Request) -> Results:
-        """Run everything, for every repeat."""
+        """Run all methods for every repeat."""
         ...
 
 
@@ -172,17 +174,17 @@ class Case:
     Attributes
     ----------
     name, title : str
-        ``case4`` and what it is about.
+        Name, such as ``case4``, and title of the page.
     setup : str
-        What is run, in a few sentences.
+        Description of the experiment in a few sentences.
     paper : mapping
-        The numbers that the paper prints.
+        Numbers printed in the paper.
     experiment : Experiment
-        What is run.
+        The experiment.
     claims, figures, tables : callables
-        What is made of the results.
+        Functions that derive claims, figures and tables from the results.
     remarks : tuple of str
-        Where the paper and we differ, and why.
+        Differences from the paper and their reasons.
     """
 
     name: str

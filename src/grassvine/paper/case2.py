@@ -1,4 +1,4 @@
-"""Case 2: stochastic against parallel gossip."""
+"""Case 2: stochastic versus parallel gossip."""
 
 from grassvine.paper.case import Case, Claim, Results
 from grassvine.paper.completion import CompletionExperiment, LowRankTable
@@ -32,7 +32,7 @@ def _claims(results: Results) -> list[Claim]:
         similar("train_mse", "training"),
         similar("test_mse", "test"),
         Claim(
-            "Both variants achieve consensus between the agents.",
+            "Both variants reach consensus.",
             max(apart) <= 1e-5,
             f"neighbours {apart[0]:.1e} and {apart[1]:.1e} apart",
         ),
@@ -41,10 +41,10 @@ def _claims(results: Results) -> list[Claim]:
 
 CASE = Case(
     name="case2",
-    title="Case 2: stochastic against parallel gossip",
+    title="Case 2: stochastic versus parallel gossip",
     setup=(
-        "The table of Case 1 with ρ = 1e3. Stochastic gossip lets one link meet at each of "
-        "200(N−1) slots, parallel gossip every second link at each of 400 slots."
+        "The table of Case 1 with ρ = 1e3. Stochastic gossip uses one link in each of 200(N−1) "
+        "slots, parallel gossip every second link in each of 400 slots."
     ),
     paper={"figure": "2 (c), (d)", "table": "10000 × 100000", "rank": 5, "rho": RHO},
     experiment=CompletionExperiment(
@@ -63,8 +63,8 @@ CASE = Case(
     ],
     tables=lambda results: [figures_table(results)],
     remarks=(
-        "The paper gives parallel gossip 400N slots, which would be N times too many for the 200 "
-        "and 400 updates that it states; 400 slots make them (errata, 4).",
-        "The test set is 100 000 entries of the table without noise, less those that are known.",
+        "The paper gives parallel gossip 400N slots, N times as many as the 200 and 400 updates "
+        "that it states require; 400 slots are enough (errata, 4).",
+        "The test set is 100 000 noise-free entries of the table, excluding the known ones.",
     ),
 )

@@ -17,25 +17,26 @@ def _claims(results: Results) -> list[Claim]:
     early = [value_at(runs.first, 1, "mse", EARLY) for runs in (plain, precon)]
     late = [runs.mean("train_mse") for runs in (plain, precon)]
     apart = [runs.worst("consensus_distance") for runs in (plain, precon)]
-    begun = [value_at(runs.first, 0, "distance", 0) for runs in (plain, precon)]
+    initial = [value_at(runs.first, 0, "distance", 0) for runs in (plain, precon)]
     return [
         Claim(
-            "During the initial updates the preconditioned variant minimises the completion term "
+            "In the initial updates, the preconditioned variant minimises the completion term "
             "aggressively.",
             early[1] < early[0],
-            f"agent 2 after {EARLY} updates: {early[0]:.1e} without, {early[1]:.1e} with it",
+            f"MSE of agent 2 after {EARLY} updates: {early[0]:.1e} without preconditioning, "
+            f"{early[1]:.1e} with it",
         ),
         Claim(
             "Precon Gossip performs better than Stochastic Gossip on ill-conditioned data.",
             late[1] < late[0],
-            f"train MSE at the end {late[0]:.1e} without, {late[1]:.1e} with it; neither finds "
-            "the subspace",
+            f"final train MSE {late[0]:.1e} without preconditioning, {late[1]:.1e} with it; "
+            "neither finds the subspace",
         ),
         Claim(
-            "Eventually, consensus among the agents is achieved.",
+            "The agents eventually reach consensus.",
             max(apart) <= 1e-3,
             f"neighbours {apart[0]:.1e} and {apart[1]:.1e} apart at the end, "
-            f"{begun[0]:.1f} and {begun[1]:.1f} at the start",
+            f"{initial[0]:.1f} and {initial[1]:.1f} at the start",
         ),
     ]
 
@@ -44,8 +45,8 @@ CASE = Case(
     name="case3",
     title="Case 3: an ill-conditioned table",
     setup=(
-        "A table of rank 5 whose singular values fall exponentially by 500, OS 6, ρ = 1e3. The "
-        "paper's table is 5 000 × 50 000."
+        "A table of rank 5 whose singular values decay exponentially by a factor of 500, "
+        "oversampling 6, ρ = 1e3. The paper's table is 5 000 × 50 000."
     ),
     paper={"figure": "2 (e), (f)", "table": "5000 × 50000", "rank": 5, "condition": CONDITION},
     experiment=CompletionExperiment(
@@ -62,7 +63,7 @@ CASE = Case(
     tables=lambda results: [figures_table(results)],
     remarks=(
         "No gossip rule that we tried recovers this subspace from random starts: some directions "
-        "are spent on single items. The exact method, which goes rank by rank, does.",
-        "The largest singular value is √(mn), so that an entry has about the size of one.",
+        "end up on single items. The exact method, which increases the rank step by step, does.",
+        "The largest singular value is √(mn), so the entries are of order one.",
     ),
 )

@@ -15,13 +15,13 @@ from grassvine.problems import CompletionProblem
 from grassvine.runs import Run
 
 N_TEST = 100_000
-NOISE_FLOOR = 1e-12  # the variance of the noise
+NOISE_FLOOR = 1e-12  # variance of the noise
 HELD_OUT = 0.2
 
 
 @dataclass(frozen=True)
 class LowRankTable:
-    """The sizes of a synthetic table."""
+    """Parameters of a synthetic table."""
 
     n_items: int
     n_users: int
@@ -42,21 +42,21 @@ class LowRankTable:
         )
 
     def __str__(self) -> str:
-        """The sizes in words."""
+        """Return the sizes and the condition number."""
         condition = "" if self.condition is None else f", condition {self.condition:g}"
         return f"{self.n_items} × {self.n_users}{condition}"
 
 
 @dataclass(frozen=True)
 class OneOf:
-    """Variants of which the best on held-out training entries is taken."""
+    """Candidates from which the best on held-out training entries is chosen."""
 
     candidates: tuple[Variant, ...]
 
 
 @dataclass(frozen=True)
 class CompletionExperiment:
-    """Complete a table by each of several methods."""
+    """Complete a table with each of several methods."""
 
     tables: Mapping[Scale, LowRankTable]
     methods: tuple[Variant | OneOf, ...]
@@ -64,14 +64,14 @@ class CompletionExperiment:
     repeats: int = 1
 
     def run(self, request: Request) -> Results:
-        """Run everything, for every repeat."""
+        """Run all methods for every repeat."""
         finished = []
         table = self.tables[request.scale]
         variants: Sequence[Variant] | None = None
         for repeat in range(request.repeats or self.repeats):
             data = table.draw(request.seed + repeat)
             n_agents = request.n_agents or self.n_agents
-            # What was chosen on the first table serves for all.
+            # Variants are chosen on the first table and reused for the others.
             variants = variants or list(self._variants(data.ratings, n_agents, table.rank, request))
             finished += _complete(variants, data, table, n_agents, repeat, request)
         return Results(tuple(finished))

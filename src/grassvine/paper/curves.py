@@ -1,4 +1,4 @@
-"""What the history of a run tells about an agent, update by update."""
+"""Curves of single agents over their updates, from the history of a run."""
 
 import numpy as np
 
@@ -8,13 +8,13 @@ from grassvine.protocol import History
 
 
 def curve(one: Finished, agent: int, column: str) -> tuple[Array, Array]:
-    """Return updates and a column of the history of an agent."""
+    """Return the updates and one column of an agent's history."""
     history = _history(one).of_agent(agent)
     return history["update"].astype(np.float64), history[column]
 
 
 def updates_to(one: Finished, agent: int, column: str, goal: float) -> int | None:
-    """Return after how many updates a column of an agent's history stays at or below a goal."""
+    """Return the number of updates after which a column stays at or below a goal, or None."""
     updates, values = curve(one, agent, column)
     known = np.isfinite(values)
     updates, above = updates[known], np.flatnonzero(values[known] > goal)
@@ -23,21 +23,21 @@ def updates_to(one: Finished, agent: int, column: str, goal: float) -> int | Non
 
 
 def sooner(one: int | None, other: int | None) -> bool:
-    """Tell if one number of updates was enough, and is smaller than the other."""
+    """Return whether one number of updates is smaller than another; None is never reached."""
     return one is not None and (other is None or one < other)
 
 
-def after(updates: int | None) -> str:
-    """Word a number of updates."""
-    return "more updates than there were" if updates is None else f"{updates} updates"
+def format_updates(updates: int | None) -> str:
+    """Format a number of updates."""
+    return "not reached" if updates is None else str(updates)
 
 
 def value_at(one: Finished, agent: int, column: str, update: int) -> float:
-    """Return a column of an agent's history at an update, or at its last one."""
+    """Return a column of an agent's history at an update, or at the last one if it is earlier."""
     updates, values = curve(one, agent, column)
     return float(values[min(int(np.searchsorted(updates, update)), len(updates) - 1)])
 
 
 def _history(one: Finished) -> History:
-    assert one.history is not None, "a batch method has no updates of agents"
+    assert one.history is not None, "a batch method has no agents and no history"
     return one.history

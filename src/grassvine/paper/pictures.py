@@ -1,4 +1,4 @@
-"""Figures with the paper's axes: logarithmic, updates per agent."""
+"""Figures with the paper's axes: errors on a log scale against updates per agent."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ SHOWN = (0, 1)  # the paper's agents 1 and 2
 def error_and_agreement(
     name: str, results: Results, methods: Sequence[str], distance: str = "distance"
 ) -> Picture:
-    """Draw the training error of two agents, and the distance between them, of the first repeat."""
+    """Draw the training errors of agents 1 and 2 and their distance, for the first repeat."""
     runs = [results.where(method=method).first for method in methods]
     errors = Panel(
         "(a) training error",
@@ -29,14 +29,14 @@ def error_and_agreement(
     )
     return Picture(
         name,
-        f"Training error of agents 1 and 2, and their distance, for {', '.join(methods)}",
+        f"Training errors of agents 1 and 2 and their distance, for {', '.join(methods)}",
         draw([errors, agreement("(b) agents 1 and 2", runs, distance)]),
-        "Agents 1 and 2 as in the paper, first repeat. A point is the state before an update.",
+        "Agents 1 and 2, as in the paper; first repeat. Each point is the state before an update.",
     )
 
 
 def agreement(title: str, runs: Sequence[Finished], distance: str = "distance") -> Panel:
-    """Draw the distance between agents 1 and 2 whenever agent 1 meets agent 2."""
+    """Return a panel of the distance between agents 1 and 2 whenever they meet."""
     return Panel(
         title,
         UPDATES,

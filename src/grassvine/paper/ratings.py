@@ -27,7 +27,7 @@ TEST_SHARE = 0.2
 
 @dataclass(frozen=True)
 class Protocol:
-    """What the paper does with a data set: ranks, numbers of agents and ρ."""
+    """Settings of the paper for a data set: ranks, numbers of agents and ρ."""
 
     ranks: tuple[int, ...]
     n_agents: tuple[int, ...]
@@ -36,22 +36,24 @@ class Protocol:
 
 @dataclass(frozen=True)
 class RatingsExperiment:
-    """Learn from 80 % of the ratings less their mean, predict the other 20 %.
+    """Learn from 80 % of the ratings, centred by their mean, and predict the other 20 %.
 
     Parameters
     ----------
     defaults : mapping
-        The data sets of a scale, where none is asked for.
+        Default data sets, by scale.
     protocols : mapping
-        What to do with a data set, by its name; ``"other"`` is for all that are not named.
+        Settings by data set; ``"other"`` applies to data sets that are not listed.
+    repeats : mapping
+        Default number of splits, by scale.
     unobserved : float
         λ of our cost.
     updates : int
-        Of an agent at an end of the path.
+        Number of updates of an agent at an end of the path.
     small_ranks : tuple of int
-        The ranks of the small scale.
-    beside : tuple of Variant
-        The methods beside gossip; one that has offsets is given ratings without our penalty.
+        Ranks at the small scale.
+    beside : tuple of Variant, default=()
+        Further methods; those with biases use λ = 0 and their own regularisation.
     """
 
     defaults: Mapping[Scale, tuple[str, ...]]
@@ -63,43 +65,43 @@ class RatingsExperiment:
     beside: tuple[Variant, ...] = ()
 
     def run(self, request: Request) -> Results:
-        """Run everything, for every data set and repeat."""
+        """Run all methods for every data set and repeat."""
         finished: list[Finished] = []
         for name in request.datasets or self.defaults[request.scale]:
-            title, table = _open(name)
+            title, table = _load(name)
             for repeat in range(request.repeats or self.repeats[request.scale]):
-                split = _Split.of(table.ratings, request.seed + repeat)
-                finished += self._of_split(title, split, repeat, request)
+                split = _Split.from_ratings(table.ratings, request.seed + repeat)
+                finished += self._run_split(title, split, repeat, request)
         return Results(tuple(finished))
 
-    def _of_split(
+    def _run_split(
         self, dataset: str, split: "_Split", repeat: int, request: Request
     ) -> Iterator[Finished]:
         protocol = self.protocols.get(dataset, self.protocols["other"])
         counts = (request.n_agents,) if request.n_agents else protocol.n_agents
         for rank in self.small_ranks if request.scale == "small" else protocol.ranks:
-            yield self._batch(dataset, split, rank, repeat, request)
+            yield self._run_batch(dataset, split, rank, repeat, request)
             for n_agents in counts:
                 for variant in self._variants(protocol.rho, split, n_agents, rank, request):
-                    yield self._together(variant, dataset, split, n_agents, rank, repeat, request)
+                    yield self._run_agents(variant, dataset, split, n_agents, rank, repeat, request)
 
-    def _batch(
+    def _run_batch(
         self, dataset: str, split: "_Split", rank: int, repeat: int, request: Request
     ) -> Finished:
-        everything = CompletionProblem(split.train, unobserved=self.unobserved)
+        pooled = CompletionProblem(split.train, unobserved=self.unobserved)
 
         def solve() -> tuple[Array, int]:
             start = spectral_start(split.train, rank, seed=request.seed + repeat)
-            result = rtrmc(everything, start, tol=1e-6)
+            result = rtrmc(pooled, start, tol=1e-6)
             return result.basis, len(result.iterations)
 
         return run_batch(
             BATCH,
             solve,
-            everything,
+            pooled,
             dataset=dataset,
             repeat=repeat,
-            score=lambda basis: {"test_rmse": split.rmse(everything, basis)},
+            score=lambda basis: {"test_rmse": split.rmse(pooled, basis)},
         )
 
     def _variants(
@@ -115,11 +117,11 @@ class RatingsExperiment:
 
     def _fold(self, split: "_Split", train: Ratings, test: Ratings, n_agents: int) -> Fold:
         inner = _Split(train, test, split.bounds)
-        everything = CompletionProblem(train, unobserved=self.unobserved)
+        pooled = CompletionProblem(train, unobserved=self.unobserved)
         problems = _problems(train, n_agents, self.unobserved)
-        return Fold(problems, lambda run: inner.rmse(everything, run.mean))
+        return Fold(problems, lambda run: inner.rmse(pooled, run.mean))
 
-    def _together(
+    def _run_agents(
         self,
         variant: Variant,
         dataset: str,
@@ -130,14 +132,14 @@ class RatingsExperiment:
         request: Request,
     ) -> Finished:
         has_biases = isinstance(variant.method(n_agents), BiasedFactorization)
-        everything = CompletionProblem(split.train, unobserved=self.unobserved)
+        pooled = CompletionProblem(split.train, unobserved=self.unobserved)
 
         def score(result: Run) -> dict[str, float]:
-            if has_biases:  # all agents have the same model
+            if has_biases:  # all agents end with the same model
                 return {
                     "test_rmse": split.rmse_with_biases(BiasedModel.from_arrays(result.states[0]))
                 }
-            return {"test_rmse": split.rmse(everything, result.mean)}
+            return {"test_rmse": split.rmse(pooled, result.mean)}
 
         return run_variant(
             variant,
@@ -154,25 +156,25 @@ class RatingsExperiment:
 
 @dataclass(frozen=True, eq=False)
 class _Split:
-    """Training and test ratings, centred by the training mean, and the bounds of ratings."""
+    """Training and test ratings, centred by the training mean, and the range of ratings."""
 
     train: Ratings
     test: Ratings
     bounds: tuple[float, float]
 
     @classmethod
-    def of(cls, ratings: Ratings, seed: int) -> "_Split":
+    def from_ratings(cls, ratings: Ratings, seed: int) -> "_Split":
         train, test = hold_out_ratings(ratings, TEST_SHARE, seed=seed)
         mean = float(train.values.mean())
         bounds = (float(train.values.min()) - mean, float(train.values.max()) - mean)
         return cls(train.shifted(-mean), test.shifted(-mean), bounds)
 
-    def rmse(self, everything: CompletionProblem, basis: Array) -> float:
-        """The error on the test ratings, every user's weights being fitted to its own ratings."""
-        return self._root(squared_errors(everything, basis, self.test, self.bounds))
+    def rmse(self, pooled: CompletionProblem, basis: Array) -> float:
+        """Return the test RMSE, with each user's weights fitted to its training ratings."""
+        return self._root(squared_errors(pooled, basis, self.test, self.bounds))
 
     def rmse_with_biases(self, model: BiasedModel) -> float:
-        """The same of a model with biases."""
+        """Return the test RMSE of a model with biases."""
         return self._root(squared_errors_with_biases(self.train, model, self.test, self.bounds))
 
     def _root(self, total: float) -> float:
@@ -184,10 +186,10 @@ def _problems(train: Ratings, n_agents: int, unobserved: float) -> list[Completi
     return [CompletionProblem(part, unobserved=unobserved) for part in parts]
 
 
-def _open(name: str) -> tuple[str, RatingTable]:
-    """Return the title and the ratings of a published data set, or of any file of ratings."""
+def _load(name: str) -> tuple[str, RatingTable]:
+    """Return the title and the ratings of a published data set or a ratings file."""
     if name in SOURCES:
         return name, load_ratings(name)
     if Path(name).exists():
         return name, read_ratings_file(name)
-    raise DataError(f"{unknown('data set', name, SOURCES)} Or give the path of a file of ratings.")
+    raise DataError(f"{unknown('data set', name, SOURCES)} Or pass the path of a ratings file.")

@@ -25,7 +25,7 @@ TEST_SHARE = 0.2
 
 @dataclass(frozen=True)
 class BenchmarkExperiment:
-    """Predict held-out samples of real tasks: NMSE by rank, and by agent at the first rank."""
+    """Predict held-out samples of real tasks and measure the NMSE by rank and by agent."""
 
     defaults: tuple[str, ...]
     ranks: Mapping[Scale, tuple[int, ...]]
@@ -36,20 +36,20 @@ class BenchmarkExperiment:
     n_agents: int = 6
 
     def run(self, request: Request) -> Results:
-        """Run everything, for every data set and split."""
+        """Run all methods for every data set and split."""
         finished: list[Finished] = []
         for dataset in request.datasets or self.defaults:
             tasks = load_tasks(dataset)
             for repeat in range(request.repeats or self.repeats[request.scale]):
                 parts = hold_out_samples(tasks, TEST_SHARE, seed=request.seed + repeat)
-                finished += self._of_split(dataset, *parts, repeat, request)
+                finished += self._run_split(dataset, *parts, repeat, request)
         return Results(tuple(finished))
 
-    def _of_split(
+    def _run_split(
         self, dataset: str, train: Tasks, test: Tasks, repeat: int, request: Request
     ) -> Iterator[Finished]:
         n_agents = request.n_agents or self.n_agents
-        yield self._alt_min(dataset, train, test, n_agents, repeat)
+        yield self._run_alt_min(dataset, train, test, n_agents, repeat)
         problems = [
             MultitaskProblem(part, alpha=self.alpha) for part in split_tasks(train, n_agents)
         ]
@@ -82,12 +82,12 @@ class BenchmarkExperiment:
                 folds = task_folds(train, self.alpha, n_agents, request)
                 yield with_best_step(variant, folds, rank, request)
 
-    def _alt_min(
+    def _run_alt_min(
         self, dataset: str, train: Tasks, test: Tasks, n_agents: int, repeat: int
     ) -> Finished:
-        began = time.process_time()
+        start = time.process_time()
         result = alt_min(train, self.alt_min_alpha)
-        seconds = time.process_time() - began
+        seconds = time.process_time() - start
         errors = nmse_of_weights(result.weights, train, test)
         residuals = [
             x @ w - y for x, y, w in zip(train.features, train.targets, result.weights, strict=True)
@@ -110,5 +110,5 @@ class BenchmarkExperiment:
             nmse=float(errors.mean()),
         )
         shares = [len(part.targets) for part in split_tasks(train, n_agents)]
-        of_agents = np.split(errors, np.cumsum(shares)[:-1])
-        return Finished(record, traces={"nmse": of_agents})
+        errors_by_agent = np.split(errors, np.cumsum(shares)[:-1])
+        return Finished(record, traces={"nmse": errors_by_agent})

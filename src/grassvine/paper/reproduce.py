@@ -1,4 +1,4 @@
-"""Run a case, decide its claims, and write its page."""
+"""Run a case, evaluate its claims and write its page."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ from grassvine.report.page import (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reproduction:
-    """A case that was run."""
+    """A case with its results and evaluated claims."""
 
     case: Case
     request: Request
@@ -32,7 +32,7 @@ class Reproduction:
     claims: tuple[Claim, ...]
 
     def as_object(self) -> dict[str, Any]:
-        """All figures as one object for JSON; what is no finite number is null."""
+        """Return all results as a JSON object; non-finite numbers become null."""
         return {
             "case": self.case.name,
             "scale": self.request.scale,
@@ -44,7 +44,7 @@ class Reproduction:
 
 
 def reproduce(case: Case, request: Request) -> Reproduction:
-    """Run a case and decide its claims."""
+    """Run a case and evaluate its claims."""
     results = case.experiment.run(request)
     return Reproduction(case, request, results, tuple(case.claims(results)))
 
@@ -54,8 +54,8 @@ def write_reproduction(done: Reproduction, folder: Path) -> tuple[Path, ...]:
     case, results = done.case, done.results
     blocks: list[Block] = [
         Paragraph(case.setup),
-        Paragraph(_how(done)),
-        Heading("What the paper says, and what was found"),
+        Paragraph(_settings(done)),
+        Heading("Claims and findings"),
         Verdicts([(claim.claim, claim.holds, claim.evidence) for claim in done.claims]),
         Heading("Figures"),
         *case.figures(results),
@@ -63,7 +63,7 @@ def write_reproduction(done: Reproduction, folder: Path) -> tuple[Path, ...]:
         *case.tables(results),
     ]
     if case.remarks:
-        blocks += [Heading("Where we differ, and why"), Bullets(case.remarks)]
+        blocks += [Heading("Differences from the paper"), Bullets(case.remarks)]
     pages = write_page(folder, case.name, case.title, blocks)
     text = json.dumps(done.as_object(), indent=1, ensure_ascii=False)
     return (*pages, write_whole(folder / f"{case.name}.json", text.encode()))
@@ -72,34 +72,33 @@ def write_reproduction(done: Reproduction, folder: Path) -> tuple[Path, ...]:
 def write_index(
     done: Sequence[Reproduction], missing: Mapping[str, str], folder: Path
 ) -> tuple[Path, ...]:
-    """Write one page over all cases: the claims, and which cases were not run and why."""
+    """Write an index page with the claims of all cases and the reasons why others were not run."""
     blocks: list[Block] = [
         Paragraph(
             "B. Mishra, H. Kasai, P. Jawanpuria, A. Saroop: A Riemannian gossip approach to "
-            "subspace learning on Grassmann manifold (2019). Each case has a page of its own."
+            "subspace learning on Grassmann manifold (2019). Each case has its own page."
         )
     ]
     for one in done:
         blocks += [
             Heading(one.case.title),
             Verdicts([(claim.claim, claim.holds, claim.evidence) for claim in one.claims]),
-            Paragraph(_how(one)),
+            Paragraph(_settings(one)),
             Link("Figures and tables", one.case.name),
         ]
     if missing:
         rows = [(name, reason) for name, reason in missing.items()]
-        blocks += [Heading("Not run"), Table(("case", "why"), rows)]
-    return write_page(folder, "index", "The paper, reproduced", blocks)
+        blocks += [Heading("Not run"), Table(("case", "reason"), rows)]
+    return write_page(folder, "index", "Reproduction of the paper", blocks)
 
 
-def _how(done: Reproduction) -> str:
+def _settings(done: Reproduction) -> str:
     request, results = done.request, done.results
     repeats = len(results.each("repeat"))
     seconds = results.values("cpu_seconds").sum()
     return (
-        f"Scale «{request.scale}», seed {request.seed}, "
-        f"{'one repeat' if repeats == 1 else f'{repeats} repeats'}, data: "
-        f"{', '.join(results.each('dataset'))}; {seconds:.0f} CPU seconds in the runs."
+        f"Scale: {request.scale}; seed: {request.seed}; repeats: {repeats}; data: "
+        f"{', '.join(results.each('dataset'))}; CPU time of all runs: {seconds:.0f} s."
     )
 
 

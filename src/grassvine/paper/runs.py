@@ -1,4 +1,4 @@
-"""Run one method on one set of problems and take its figures."""
+"""Run one method on one set of problems and record its metrics."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -12,12 +12,12 @@ from grassvine.foundations.blas import one_blas_thread
 from grassvine.geometry import Grassmann
 from grassvine.networks import path
 from grassvine.paper.case import Finished, Record, Request
-from grassvine.paper.variants import Variant, described
+from grassvine.paper.variants import Variant, describe_step
 from grassvine.problems import LocalProblem, Problem
 from grassvine.protocol import Observer
 from grassvine.runs import Plan, Run, run
 
-# Makes further figures of a record out of the agents' bases, and of their mean where it asks.
+# Computes further metrics of a record from the result of a run.
 Score = Callable[[Run], Mapping[str, Any]]
 
 
@@ -32,7 +32,7 @@ def run_variant(
     score: Score,
     truth: Array | None = None,
 ) -> Finished:
-    """Run agents on a path, as the paper does, and measure."""
+    """Run agents on a path, as in the paper, and record their metrics."""
     n_agents = len(problems)
     method = variant.method(n_agents)
     plan = Plan(
@@ -44,9 +44,9 @@ def run_variant(
         seed=request.seed + repeat,
     )
     with request.watch(variant.name, plan.timetable.n_slots) as observer:
-        began = time.process_time()
-        result = run(plan, problems, engine=request.engine, observers=_present(observer))
-        seconds = time.process_time() - began
+        start = time.process_time()
+        result = run(plan, problems, engine=request.engine, observers=_as_observers(observer))
+        seconds = time.process_time() - start
     final = result.history.final()
     counts = np.array([problem.n_values for problem in problems])
     spaces = subspaces(result)
@@ -58,15 +58,15 @@ def run_variant(
         rank=rank,
         rho=variant.rho,
         updates=int(final["update"].max()),
-        # An agent without entries has no error of its own.
+        # The MSE of an agent without entries is NaN.
         train_mse=float(np.nansum(final["mse"] * counts) / counts.sum()),
         worst_agent_train_mse=float(np.nanmax(final["mse"])),
         consensus_distance=max(Grassmann().distance(a, b) for a, b in pairwise(spaces)),
         messages=result.messages,
         bytes=result.bytes,
         cpu_seconds=seconds,
-        distance_to_truth=None if truth is None else _farthest(spaces, truth),
-        step=described(method),
+        distance_to_truth=None if truth is None else _largest_distance(spaces, truth),
+        step=describe_step(method),
         **score(result),
     )
     return Finished(record, result.history)
@@ -82,10 +82,10 @@ def run_batch(
     score: Callable[[Array], Mapping[str, Any]],
     truth: Array | None = None,
 ) -> Finished:
-    """Let one owner of all data find a basis, and measure; it returns that and its iterations."""
-    began = time.process_time()
+    """Run a batch method, where ``solve`` returns a basis and the number of iterations."""
+    start = time.process_time()
     basis, iterations = solve()
-    seconds = time.process_time() - began
+    seconds = time.process_time() - start
     with one_blas_thread():
         error = problem.evaluate(basis).squared_error / problem.n_values
     record = Record(
@@ -102,22 +102,22 @@ def run_batch(
         messages=0,
         bytes=0,
         cpu_seconds=seconds,
-        distance_to_truth=None if truth is None else _farthest([basis], truth),
+        distance_to_truth=None if truth is None else _largest_distance([basis], truth),
         **score(basis),
     )
     return Finished(record)
 
 
 def subspaces(result: Run) -> list[Array]:
-    """The agents' bases, orthonormal also where the geometry is flat."""
+    """Return the agents' bases, orthonormalised in Euclidean geometry too."""
     if isinstance(result.plan.geometry, Grassmann):
         return list(result.bases)
     return [np.linalg.qr(basis)[0] for basis in result.bases]
 
 
-def _farthest(spaces: Sequence[Array], truth: Array) -> float:
+def _largest_distance(spaces: Sequence[Array], truth: Array) -> float:
     return max(Grassmann().distance(space, truth) for space in spaces)
 
 
-def _present(observer: Observer | None) -> tuple[Observer, ...]:
+def _as_observers(observer: Observer | None) -> tuple[Observer, ...]:
     return () if observer is None else (observer,)

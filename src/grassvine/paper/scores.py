@@ -1,4 +1,4 @@
-"""Errors on test data, as the paper measures them."""
+"""Test errors, as measured in the paper."""
 
 from collections.abc import Sequence
 from itertools import repeat
@@ -22,10 +22,10 @@ def squared_errors(
     test: Ratings,
     bounds: tuple[float, float] | None = None,
 ) -> float:
-    """Sum (u_i·w_j − y_ij)² over test entries, w_j being fitted to the training entries of user j.
+    """Sum (u_i·w_j − y_ij)² over test entries, with w_j fitted to the training entries of user j.
 
-    A user without training entries is predicted as 0, the centre; predictions are clipped to the
-    bounds where there are any.
+    For a user without training entries the prediction is 0, the mean of centred ratings.
+    Predictions are clipped to the bounds, if given.
     """
     with one_blas_thread():
         weights = problem.weights(basis)
@@ -35,9 +35,9 @@ def squared_errors(
 def squared_errors_with_biases(
     train: Ratings, model: BiasedModel, test: Ratings, bounds: tuple[float, float]
 ) -> float:
-    """Sum (μ₀ + c_i + a_j + A_i·w_j − y_ij)² over test entries, a_j and w_j fitted to user j.
+    """Sum (μ₀ + c_i + a_j + A_i·w_j − y_ij)² over test entries, with a_j, w_j fitted to user j.
 
-    A user without training entries is predicted by the centre and the item biases.
+    For a user without training entries the prediction is μ₀ plus the item bias.
     """
     with one_blas_thread():
         weights, biases = BiasedCompletionProblem(train).solve(model)
@@ -49,20 +49,20 @@ def squared_errors_with_biases(
 def mean_squared_error(
     problems: Sequence[CompletionProblem], bases: Sequence[Array], tests: Sequence[Ratings]
 ) -> float:
-    """The error over the test entries of all agents, each predicting its own."""
+    """Return the MSE over the test entries of all agents, each of which predicts its own."""
     errors = map(squared_errors, problems, bases, tests, repeat(None))
     return sum(errors) / sum(test.n_values for test in tests)
 
 
 def normalised_errors(problem: MultitaskProblem, basis: Array, test: Tasks) -> Array:
-    """The NMSE of each task: test MSE over the variance of the training labels."""
+    """Return the NMSE of each task: test MSE over the variance of the training labels."""
     with one_blas_thread():
         weights = problem.weights(basis) @ basis.T
     return nmse_of_weights(weights, problem.tasks, test)
 
 
 def nmse_of_weights(weights: Array, train: Tasks, test: Tasks) -> Array:
-    """The NMSE of each task that has test samples, for weights in the features (tasks×items)."""
+    """Return the NMSE of each task with test samples, for weights of shape (n_tasks, n_items)."""
     return np.array(
         [
             np.mean((x @ w - y) ** 2) / np.var(known, ddof=1)
@@ -77,7 +77,7 @@ def nmse_of_weights(weights: Array, train: Tasks, test: Tasks) -> Array:
 def _products(of_items: Array, of_users: Array, test: Ratings) -> Array:
     users, items = test.users_of_values(), test.items
     products = np.zeros(test.n_values)
-    # Column by column: items×rank numbers for every test entry at once would not fit for Netflix.
+    # One rank at a time, because n_values×rank products would not fit into memory for Netflix.
     for of_item, of_user in zip(of_items.T, of_users.T, strict=True):
         products += of_item[items] * of_user[users]
     return products

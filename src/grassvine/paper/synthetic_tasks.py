@@ -23,7 +23,7 @@ BATCH = "batch (trust region)"
 
 @dataclass(frozen=True)
 class SyntheticTasks:
-    """The sizes of synthetic tasks."""
+    """Sizes of synthetic tasks."""
 
     n_items: int
     n_tasks: int
@@ -32,7 +32,7 @@ class SyntheticTasks:
 
 @dataclass(frozen=True)
 class SubspaceExperiment:
-    """Find the subspace of synthetic tasks, by agents and by one owner of all."""
+    """Recover the subspace of synthetic tasks, with agents and with pooled tasks."""
 
     sizes: Mapping[Scale, SyntheticTasks]
     variants: tuple[Variant, ...]
@@ -40,7 +40,7 @@ class SubspaceExperiment:
     repeats: int = 1
 
     def run(self, request: Request) -> Results:
-        """Run everything, for every repeat."""
+        """Run all methods for every repeat."""
         finished: list[Finished] = []
         sizes = self.sizes[request.scale]
         n_agents = request.n_agents or self.n_agents
@@ -49,15 +49,16 @@ class SubspaceExperiment:
                 sizes.n_items, sizes.n_tasks, sizes.rank, seed=request.seed + repeat
             )
             dataset = f"{sizes.n_tasks} tasks of {sizes.n_items} features"
-            finished.append(_batch(data.tasks, data.subspace, sizes.rank, dataset, repeat, request))
+            batch = _run_batch(data.tasks, data.subspace, sizes.rank, dataset, repeat, request)
+            finished.append(batch)
             for variant in self._variants(data.tasks, n_agents, sizes.rank, request):
                 parts = [MultitaskProblem(part) for part in split_tasks(data.tasks, n_agents)]
-                watched = [Watched(part, data.subspace) for part in parts]
-                # The exact method looks at the tasks themselves, and evaluates them in its own way.
-                gossiping = isinstance(variant.method(n_agents), Gossip)
+                recorded = [_Recorded(part, data.subspace) for part in parts]
+                # The exact method accesses the tasks directly and cannot use the wrapper.
+                is_gossip = isinstance(variant.method(n_agents), Gossip)
                 one = run_variant(
                     variant,
-                    watched if gossiping else parts,
+                    recorded if is_gossip else parts,
                     sizes.rank,
                     dataset=dataset,
                     repeat=repeat,
@@ -65,8 +66,8 @@ class SubspaceExperiment:
                     score=lambda result: {},
                     truth=data.subspace,
                 )
-                traces = {"distance to truth": [np.array(each.distances) for each in watched]}
-                finished.append(replace(one, traces=traces if gossiping else {}))
+                traces = {"distance to truth": [np.array(each.distances) for each in recorded]}
+                finished.append(replace(one, traces=traces if is_gossip else {}))
         return Results(tuple(finished))
 
     def _variants(
@@ -80,10 +81,10 @@ class SubspaceExperiment:
 
 
 @dataclass
-class Watched:
-    """A problem that notes how far from the truth each basis is that it is asked about.
+class _Recorded:
+    """A problem that records the distance to the truth of every basis it evaluates.
 
-    An agent evaluates its problem once an update, so the notes are a curve over its updates.
+    An agent evaluates its problem once per update, so the distances form a curve over its updates.
     """
 
     problem: LocalProblem
@@ -92,34 +93,34 @@ class Watched:
 
     @property
     def n_items(self) -> int:
-        """The number of items of the problem."""
+        """Number of items."""
         return self.problem.n_items
 
     @property
     def n_values(self) -> int:
-        """The number of values of the problem."""
+        """Number of values."""
         return self.problem.n_values
 
     def evaluate(self, basis: Array) -> Evaluation:
-        """Note the distance and evaluate the problem."""
+        """Record the distance and evaluate the problem."""
         self.distances.append(Grassmann().distance(basis, self.truth))
         return self.problem.evaluate(basis)
 
     def weights(self, basis: Array) -> Array:
-        """Return the weights of the problem."""
+        """Return the weights at a basis."""
         return self.problem.weights(basis)
 
 
-def _batch(
+def _run_batch(
     tasks: Tasks, truth: Array, rank: int, dataset: str, repeat: int, request: Request
 ) -> Finished:
-    everything = MultitaskProblem(tasks)
+    pooled = MultitaskProblem(tasks)
     rng = stream(request.seed + repeat, "start", "batch")
 
     def solve() -> tuple[Array, int]:
-        result = rtrmc(everything, Grassmann().random_point(tasks.n_items, rank, rng))
+        result = rtrmc(pooled, Grassmann().random_point(tasks.n_items, rank, rng))
         return result.basis, len(result.iterations)
 
     return run_batch(
-        BATCH, solve, everything, dataset=dataset, repeat=repeat, score=lambda _: {}, truth=truth
+        BATCH, solve, pooled, dataset=dataset, repeat=repeat, score=lambda _: {}, truth=truth
     )

@@ -1,4 +1,4 @@
-"""Choose among variants by errors on held-out training data, as the paper chose a, b and ρ."""
+"""Choose among variants by error on held-out training data, as the paper chose a, b and ρ."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -18,15 +18,15 @@ from grassvine.runs import Plan, Run, run
 
 N_FOLDS = 5
 DECAYS = (0.0, 1e-3, 1e-2)  # b
-FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)  # a, in terms of the linearised step at the start
-PRECONDITIONED = (0.25, 0.5, 1.0)  # a, where the step divides by the curvature
-# Errors this near to the best are as good; among them the agents' agreement decides.
-AS_GOOD = 1.1
+FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)  # a, in units of the initial linearised step
+PRECONDITIONED = (0.25, 0.5, 1.0)  # a, for preconditioned directions
+# Errors within this factor of the best count as equal; the agents' agreement then decides.
+TIE_FACTOR = 1.1
 
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """The agents' problems without a part of their data, and the error on that part."""
+    """The agents' problems without their held-out data, and the error on that data."""
 
     problems: Sequence[LocalProblem]
     error: Callable[[Run], float]
@@ -37,23 +37,23 @@ def best(
 ) -> Variant:
     """Return the variant with the smallest error on held-out data.
 
-    Of variants within 10 % of the smallest it is the one whose agents agree best.
+    Among variants within 10 % of the smallest error, the one whose agents agree best wins.
     """
     trials = []
     for number, candidate in enumerate(candidates, 1):
-        title = f"{candidate.name}: choosing, {number} of {len(candidates)}"
+        title = f"{candidate.name}: candidate {number} of {len(candidates)}"
         trials.append((*_trial(candidate, folds, rank, request, title), candidate))
     smallest = min(error for error, _, _ in trials)
-    good = [trial for trial in trials if trial[0] <= AS_GOOD * smallest]
+    good = [trial for trial in trials if trial[0] <= TIE_FACTOR * smallest]
     return min(good or trials, key=lambda trial: trial[1])[2]
 
 
 def with_best_step(variant: Variant, folds: Sequence[Fold], rank: int, request: Request) -> Variant:
-    """Return a gossip variant with the a and b that cross-validation prefers."""
+    """Return a gossip variant with a and b chosen by cross-validation."""
     method = variant.method(len(folds[0].problems))
     assert isinstance(method, Gossip)
     if method.preconditioner == "none":
-        unit = _linearised_start(variant, folds[0], rank, request)
+        unit = _initial_step(variant, folds[0], rank, request)
         lengths = [factor * unit for factor in FACTORS]
     else:
         lengths = list(PRECONDITIONED)
@@ -72,7 +72,7 @@ def _trial(
             observers = () if observer is None else (observer,)
             try:
                 result = run(plan, fold.problems, engine=request.engine, observers=observers)
-            except AgentError:  # a step so long that numbers overflow
+            except AgentError:  # the step is so long that numbers overflow
                 return math.inf, math.inf
         errors.append(fold.error(result))
         distances.append(result.neighbour_distance)
@@ -80,13 +80,13 @@ def _trial(
     return (mean, max(distances)) if math.isfinite(mean) else (math.inf, math.inf)
 
 
-def _linearised_start(variant: Variant, fold: Fold, rank: int, request: Request) -> float:
-    """Return the median of the linearised steps of the agents' first meetings."""
+def _initial_step(variant: Variant, fold: Fold, rank: int, request: Request) -> float:
+    """Return the median linearised step over the first meetings."""
     plan = _plan(variant, fold, rank, request)
     method = plan.method
     assert isinstance(method, Gossip)
-    begun = replace(method, step=StepSize(None), max_iter=4 * plan.network.n_agents)
-    result = run(replace(plan, method=begun), fold.problems, engine=request.engine)
+    short = replace(method, step=StepSize(None), max_iter=4 * plan.network.n_agents)
+    result = run(replace(plan, method=short), fold.problems, engine=request.engine)
     steps = result.history["step"]
     return float(np.median(steps[steps > 0.0]))
 
@@ -104,14 +104,14 @@ def _plan(variant: Variant, fold: Fold, rank: int, request: Request) -> Plan:
 
 
 def rating_fold(train: Ratings, test: Ratings, n_agents: int) -> Fold:
-    """A fold of the entries of a table, each agent predicting its own users' entries."""
+    """Return a fold of ratings, where each agent predicts the entries of its own users."""
     problems = [CompletionProblem(part) for part in split_users(train, n_agents)]
     tests = split_users(test, n_agents)
     return Fold(problems, lambda result: mean_squared_error(problems, result.bases, tests))
 
 
 def task_folds(tasks: Tasks, alpha: float, n_agents: int, request: Request) -> list[Fold]:
-    """Folds of the samples of every task, each agent predicting its own tasks."""
+    """Return folds of the samples of every task, where each agent predicts its own tasks."""
     pairs = fold_samples(tasks, N_FOLDS, seed=request.seed)
     return [_task_fold(train, test, alpha, n_agents) for train, test in pairs]
 

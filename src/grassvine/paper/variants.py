@@ -1,6 +1,6 @@
-"""The methods that the paper compares, with its budgets.
+"""The methods compared in the paper, with its budgets, and ours.
 
-Stochastic variants run for 200(N−1) slots, parallel ones for 400: the two agents at the ends of the
+Stochastic variants run for 200(N−1) slots, parallel ones for 400; the two agents at the ends of the
 path then make about 200 updates and all others 400.
 """
 
@@ -20,12 +20,12 @@ from grassvine.gossip import (
 from grassvine.protocol import Method
 from grassvine.sums import BiasedFactorization, Exact
 
-UPDATES = 200  # of an agent at an end of the path
+UPDATES = 200  # per agent at an end of the path
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A method under the name that figures give it; its budget follows the number of agents."""
+    """A named method whose budget depends on the number of agents."""
 
     name: str
     method: Callable[[int], Method]
@@ -33,7 +33,7 @@ class Variant:
     geometry: Geometry = field(default_factory=Grassmann)
 
     def with_step(self, step: StepSize) -> "Variant":
-        """The same gossip with another step, named so."""
+        """Return the same gossip with another step size, named as tuned."""
 
         def method(n_agents: int) -> Method:
             made = self.method(n_agents)
@@ -44,44 +44,44 @@ class Variant:
 
 
 def stochastic_gossip(rho: float, updates: int = UPDATES) -> Variant:
-    """Stochastic Gossip: one link a slot, plain gradients, the step linearised at each meeting."""
+    """Return Stochastic Gossip: one link per slot, plain gradients, linearised steps."""
     return Variant("Stochastic Gossip", lambda n: stochastic(rho, updates * (n - 1)), rho)
 
 
 def precon_stochastic_gossip(rho: float, updates: int = UPDATES) -> Variant:
-    """Precon Stochastic Gossip: one link a slot, preconditioned gradients, unit steps."""
+    """Return Precon Stochastic Gossip: one link per slot, preconditioned gradients, unit steps."""
     name = "Precon Stochastic Gossip"
     return Variant(name, lambda n: precon_stochastic(rho, updates * (n - 1)), rho)
 
 
 def parallel_gossip(rho: float, updates: int = UPDATES) -> Variant:
-    """Parallel Gossip: disjoint links a slot, plain gradients."""
+    """Return Parallel Gossip: disjoint links in each slot, plain gradients."""
     return Variant("Parallel Gossip", lambda n: parallel(rho, 2 * updates), rho)
 
 
 def precon_parallel_gossip(rho: float, updates: int = UPDATES) -> Variant:
-    """Precon Parallel Gossip: disjoint links a slot, preconditioned gradients."""
+    """Return Precon Parallel Gossip: disjoint links in each slot, preconditioned gradients."""
     return Variant("Precon Parallel Gossip", lambda n: precon_parallel(rho, 2 * updates), rho)
 
 
 def d_lmafit(most_omega: float, iterations: int = 2 * UPDATES) -> Variant:
-    """D-LMaFit with ω = 1, or ω growing up to a bound."""
+    """Return D-LMaFit with ω = 1, or with ω growing up to a bound."""
     omega = "ω = 1" if most_omega == 1.0 else f"ω ≤ {most_omega:g}"
     return Variant(f"D-LMaFit, {omega}", lambda n: DLMaFit(iterations, most_omega))
 
 
 def exact() -> Variant:
-    """The exact method, beside the paper's: sums along a tree, nothing to tune."""
+    """Return the exact method, which is not in the paper: sums along a tree, nothing to tune."""
     return Variant("exact (tree sums)", lambda n: Exact())
 
 
-def exact_with_offsets() -> Variant:
-    """The exact method for ratings with biases; its penalties are chosen by the agents."""
-    return Variant("exact, with offsets (tree sums)", lambda n: BiasedFactorization())
+def exact_with_biases() -> Variant:
+    """Return the exact method with biases; the agents choose its regularisation."""
+    return Variant("exact, with biases (tree sums)", lambda n: BiasedFactorization())
 
 
-def described(method: Method) -> str | None:
-    """The step of a method in words."""
+def describe_step(method: Method) -> str | None:
+    """Describe the step size of a gossip method; None for other methods."""
     if not isinstance(method, Gossip):
         return None
     step = method.step
