@@ -1,4 +1,4 @@
-"""Tasks that agents solve: a problem knows no manifold and no neighbour."""
+"""Local problems of the agents, independent of geometry and network."""
 
 from grassvine.problems.base import Evaluation, LocalProblem, TwiceDifferentiable
 from grassvine.problems.completion import CompletionProblem
