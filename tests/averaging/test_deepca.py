@@ -60,7 +60,7 @@ def meet_all(team: list[NeighbourAgent], network: gv.networks.Network, slot: int
 def test_all_reach_the_leading_eigenspace_and_stop_together(network: gv.networks.Network) -> None:
     plan = gv.Plan(N_ITEMS, RANK, network, DeEPCA(150), seed=6)
     result = gv.run(plan, problems(network.n_agents))
-    assert result.stop_reason == "no basis moves by more than 1e-12, and all agree"
+    assert result.stop_reason == "no basis moved by more than 1e-12, and all agents agree"
     assert len(set(result.history.final()["update"])) == 1
     for basis in result.bases:
         # A last step of 1e-12 at a rate of about a half, and the rounding of eigenvectors.
@@ -127,7 +127,9 @@ def test_tolerance_zero_goes_on_to_the_end_and_an_ended_agent_can_still_be_met()
 @pytest.mark.parametrize("name", [name for name in PROBLEMS if name != "pca"])
 def test_other_problems_are_refused(name: str) -> None:
     plan = gv.Plan(N_ITEMS, RANK, gv.networks.path(4), DeEPCA())
-    with pytest.raises(PlanError, match="agent 2 holds no samples, and DeEPCA finds principal"):
+    with pytest.raises(
+        PlanError, match="agent 2 has no PCA problem, and DeEPCA finds only principal"
+    ):
         plan.agent(2, PROBLEMS[name](0))
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.samples import N_ITEMS, PROBLEMS, ratings
 
 import grassvine as gv
-from grassvine.averaging.dlmafit import FAST, DLMaFit, DLMaFitAgent
+from grassvine.averaging.dlmafit import FAST_RATIO, DLMaFit, DLMaFitAgent
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import MessageError, PlanError
 from grassvine.networks.mixing import plain_mixing
@@ -213,7 +213,7 @@ def test_omega_grows_while_the_residual_falls_slowly_and_returns_to_one_when_it_
             if ratio >= 1.0:
                 rises += 1
                 assert after == 1.0
-            elif ratio > FAST:
+            elif ratio > FAST_RATIO:
                 assert after > before or after == most_omega
             else:
                 assert after == before
@@ -240,7 +240,7 @@ def test_options_are_checked(options: dict[str, float], message: str) -> None:
 @pytest.mark.parametrize("name", [name for name in PROBLEMS if name != "completion"])
 def test_other_problems_are_refused(name: str) -> None:
     plan = gv.Plan(N_ITEMS, 3, gv.networks.path(4), DLMaFit())
-    with pytest.raises(PlanError, match="agent 2 holds no plain completion problem, and D-LMaFit"):
+    with pytest.raises(PlanError, match="agent 2 has no plain completion problem, and D-LMaFit"):
         plan.agent(2, PROBLEMS[name](0))
 
 

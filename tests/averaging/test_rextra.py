@@ -164,7 +164,7 @@ def test_an_agent_without_data_goes_with_the_others() -> None:
     ("options", "message"),
     [
         ({"max_iter": -1}, "max_iter is -1; choose a number of at least 0"),
-        ({"step": 0.0}, "step is 0 and nothing would move"),
+        ({"step": 0.0}, "step is 0, so no basis would move"),
         ({"step": -1.0}, "step is -1; choose a finite number"),
         ({"step": np.inf}, "step is inf; choose a finite number"),
     ],
@@ -185,7 +185,7 @@ def test_a_problem_that_hides_its_curvature_is_refused() -> None:
         return 0.5 * float(np.sum(basis**2)), basis.copy()
 
     plan = gv.Plan(N_ITEMS, 3, gv.networks.path(4), REXTRA())
-    with pytest.raises(PlanError, match="agent 1 does not say how curved it is"):
+    with pytest.raises(PlanError, match="agent 1 provides no curvature"):
         plan.agent(1, gv.CustomProblem(N_ITEMS, plain))
 
 
@@ -209,8 +209,8 @@ def test_all_start_at_the_same_basis() -> None:
     ("arrays", "complaint"),
     [
         ({FRAME: np.ones((N_ITEMS, 2)), "curvature": np.ones(1)}, "the frame that agent 1 sent at"),
-        ({FRAME: np.full((N_ITEMS, 3), np.nan), "curvature": np.ones(1)}, "or not finite"),
-        ({FRAME: np.ones((N_ITEMS, 3))}, "no curvature in the message that agent 1 sent at slot 8"),
+        ({FRAME: np.full((N_ITEMS, 3), np.nan), "curvature": np.ones(1)}, "or is not finite"),
+        ({FRAME: np.ones((N_ITEMS, 3))}, "message that agent 1 sent at slot 8 has no curvature"),
     ],
 )
 def test_a_bad_message_is_refused_and_moves_nothing(

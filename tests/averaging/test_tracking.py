@@ -13,7 +13,7 @@ from grassvine.averaging import NeighbourAgent, Tracked
 from grassvine.averaging.lbfgs import Pairs
 from grassvine.averaging.preconditioner import Preconditioner
 from grassvine.averaging.program import FRAME
-from grassvine.averaging.tracking import FIRST
+from grassvine.averaging.tracking import FIRST_MIXINGS
 from grassvine.baselines.rtrmc import rtrmc
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import PlanError
@@ -122,7 +122,7 @@ def test_all_reach_the_optimum_of_all_data_and_stop_together(
     tasks = KINDS[kind][1](network.n_agents)
     plan = gv.Plan(tasks[0].n_items, 2, network, Tracked(120), seed=2)
     result = gv.run(plan, tasks)
-    assert "the gradient of all fell to 1e-09 of its first length" in result.stop_reason
+    assert "the gradient norm fell to 1e-09 of its initial value" in result.stop_reason
     assert len(set(result.history.final()["update"])) == 1
     for basis in result.bases:
         # A gradient of 1e-9, times a condition of up to some hundreds.
@@ -144,7 +144,7 @@ def test_agents_of_very_different_sizes_and_one_without_data() -> None:
     empty = parts[0].take_values(np.zeros(parts[0].n_values, dtype=np.bool_))
     tasks = [gv.CompletionProblem(part, unobserved=0.01) for part in [*parts, empty]]
     result = gv.run(gv.Plan(30, 2, gv.networks.path(4), Tracked(120), seed=2), tasks)
-    assert "all agree" in result.stop_reason
+    assert "all agents agree" in result.stop_reason
     assert (
         max(gv.geometry.Grassmann().distance(b, pooled("completion")) for b in result.bases) <= 1e-7
     )
@@ -154,7 +154,7 @@ def test_tolerance_zero_goes_on_to_the_last_iteration() -> None:
     network = gv.networks.ring(5)
     plan = gv.Plan(30, 2, network, Tracked(4, tol=0.0), seed=2)
     result = gv.run(plan, KINDS["completion"][1](5))
-    assert result.n_slots == (FIRST + 4) * fast_mixing(network, 0.003).n_rounds
+    assert result.n_slots == (FIRST_MIXINGS + 4) * fast_mixing(network, 0.003).n_rounds
     assert set(result.history.final()["update"]) == {4}
 
 
@@ -165,7 +165,7 @@ def test_an_agent_that_is_not_content_keeps_all_at_work() -> None:
     n_rounds = fast_mixing(network, 0.003).n_rounds
     for doubtful in (False, True):
         team = team_of(plan, KINDS["pca"][1](4))
-        for slot in range((FIRST + 1) * n_rounds):
+        for slot in range((FIRST_MIXINGS + 1) * n_rounds):
             mail = [agent.outgoing(slot) for agent in team]
             if doubtful:
                 mail[3].arrays["content"][:] = 0.0
@@ -188,7 +188,7 @@ def test_sums_are_kept(network: gv.networks.Network, kind: str) -> None:
     plan = gv.Plan(tasks[0].n_items, 2, network, Tracked(), seed=2)
     team = team_of(plan, tasks)
     n_rounds = fast_mixing(network, 0.003).n_rounds
-    for slot in range((FIRST + 3) * n_rounds):
+    for slot in range((FIRST_MIXINGS + 3) * n_rounds):
         sent = [agent.outgoing(slot).arrays for agent in team]
         if slot % n_rounds == 0:
             points = [arrays.get(FRAME, plan.start(0)) for arrays in sent]

@@ -17,7 +17,7 @@ def test_the_objective_never_rises_and_settles() -> None:
     result = alt_min(tasks(), alpha=1.0, tol=1e-5)
     # Rounding of a sum of a hundred squares.
     assert all(b <= a * (1 + 1e-13) for a, b in pairwise(result.objectives))
-    assert result.stop_reason == "the objective changed by at most 1e-05 of itself"
+    assert result.stop_reason == "the relative change of the objective was at most 1e-05"
 
 
 def test_the_end_is_stationary() -> None:
@@ -64,7 +64,7 @@ def test_it_reaches_the_errors_of_the_paper(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"alpha": 0.0}, "alpha is 0 and the tasks would not learn from each other"),
+        ({"alpha": 0.0}, "alpha is 0, which decouples the tasks"),
         ({"alpha": -1.0}, "alpha is -1"),
         ({"max_iter": 0}, "max_iter is 0; choose a number of at least 1"),
     ],
@@ -75,4 +75,4 @@ def test_options_are_checked(options: dict[str, float], message: str) -> None:
 
 
 def test_it_says_when_its_iterations_were_too_few() -> None:
-    assert alt_min(tasks(), max_iter=1).stop_reason == "1 iterations were done"
+    assert alt_min(tasks(), max_iter=1).stop_reason == "reached the limit of 1 iterations"

@@ -39,7 +39,7 @@ def test_costs_never_rise_and_the_end_is_stationary_on_a_real_table() -> None:
     costs = [iteration.cost for iteration in result.iterations] + [result.cost]
     # The last steps may not be told from rounding.
     assert all(later <= before * (1 + 1e-12) for before, later in pairwise(costs))
-    assert "the gradient fell to 1e-08" in result.stop_reason
+    assert "the gradient norm fell to 1e-08" in result.stop_reason
     gradient = GRASSMANN.project(result.basis, problem.evaluate(result.basis).gradient)
     assert np.linalg.norm(gradient) <= 1e-8 * result.iterations[0].gradient_norm
 
@@ -67,7 +67,7 @@ def test_it_solves_any_problem_with_hessian_products(
 ) -> None:
     start = GRASSMANN.random_point(N_ITEMS, 2, np.random.default_rng(0))
     result = rtrmc(problem, start, tol=1e-9)
-    assert "the gradient fell" in result.stop_reason
+    assert "the gradient norm fell" in result.stop_reason
     assert result.cost < problem.evaluate(start).cost
 
 
@@ -76,7 +76,7 @@ def test_from_where_it_ended_it_ends_at_once() -> None:
     start = GRASSMANN.random_point(N_ITEMS, 2, np.random.default_rng(0))
     first = rtrmc(problem, start, tol=0.0)
     again = rtrmc(problem, first.basis, tol=0.0)
-    assert first.stop_reason == again.stop_reason == "no step improves the cost any more"
+    assert first.stop_reason == again.stop_reason == "no step reduces the cost any further"
     assert len(again.iterations) <= 3
     # Rounding of a sum of a hundred squares.
     assert again.cost == pytest.approx(first.cost, rel=1e-14)
@@ -88,7 +88,7 @@ def test_from_where_it_ended_it_ends_at_once() -> None:
 def test_it_says_when_its_iterations_were_too_few() -> None:
     start = GRASSMANN.random_point(N_ITEMS, 2, np.random.default_rng(0))
     result = rtrmc(gv.PCAProblem(samples()), start, max_outer=2)
-    assert result.stop_reason == "2 iterations were done"
+    assert result.stop_reason == "reached the limit of 2 iterations"
     assert len(result.iterations) == 2
 
 

@@ -38,7 +38,7 @@ def test_a_step_size_falls_with_the_slot() -> None:
         (lambda: gv.Gossip(max_iter=2.5), "max_iter must be an integer"),  # type: ignore[arg-type]
         (lambda: gv.Gossip(preconditioner="gramm"), "'gramm'; did you mean 'gram'"),  # type: ignore[arg-type]
         (lambda: gv.Gossip(preconditioner="none"), "the unit step needs a preconditioner"),
-        (lambda: gv.StepSize(0.0), "step.a is 0 and nothing would move"),
+        (lambda: gv.StepSize(0.0), "step.a is 0, so no basis would move"),
         (lambda: gv.StepSize(-1.0), "step.a is -1"),
         (lambda: gv.StepSize(1.0, -1.0), "step.b is -1"),
     ],

@@ -26,7 +26,9 @@ def test_an_own_problem_is_short_and_runs_like_any_other() -> None:
 def test_without_a_curvature_a_step_size_must_be_chosen() -> None:
     problems = [gv.CustomProblem(N_ITEMS, without_curvature)] * 3
     plan = gv.Plan(N_ITEMS, 2, gv.networks.ring(3), gv.Gossip(rho=1.0, max_iter=9))
-    with pytest.raises(AgentError, match="the problem states no curvature; let its function"):
+    with pytest.raises(
+        AgentError, match="the problem provides no curvature; return one from its function"
+    ):
         gv.run(plan, problems)
     step = gv.StepSize(0.1, 0.01)
     slow = gv.Plan(
@@ -57,7 +59,7 @@ def test_the_shipped_check_finds_a_wrong_gradient_and_a_cost_of_the_basis() -> N
     ("returned", "message"),
     [
         (1.0, r"returned float; return \(cost, gradient\)"),
-        ((np.nan, np.zeros((N_ITEMS, 2))), "returned the cost nan; mend it there"),
+        ((np.nan, np.zeros((N_ITEMS, 2))), "returned the cost nan; return a finite number"),
         ((1.0, np.zeros((3, 2))), "the gradient has shape 3×2, not 20×2"),
         ((1.0, np.zeros((N_ITEMS, 2)), np.eye(3)), "the curvature has shape 3×3, not 2×2"),
     ],

@@ -83,5 +83,5 @@ def test_the_ridge_is_checked(alpha: float, message: str) -> None:
 
 def test_some_task_must_have_a_sample() -> None:
     nothing = gv.Tasks.from_arrays([np.empty((0, 4))], [np.empty(0)])
-    with pytest.raises(DataError, match="none of the tasks has a sample; give at least one"):
+    with pytest.raises(DataError, match="none of the tasks has a sample; pass at least one"):
         gv.MultitaskProblem(nothing)

@@ -35,7 +35,7 @@ def test_stuck_descents_begin_anew_and_the_certificate_tells_the_truth(
         distance = GRASSMANN.distance(ending.iterate.basis, subspace)
         # A residual of 1e-9 and a few hundred for the condition of so few entries.
         assert certified(ending) == (distance < 1e-6)
-    monkeypatch.setattr(continuation, "MOST_ATTEMPTS", 1)
+    monkeypatch.setattr(continuation, "MAX_ATTEMPTS", 1)
     at_once = [certified(complete(ratings)) for ratings, _ in tables]
     again = [certified(ending) for ending in endings]
     assert all(later >= first for first, later in zip(at_once, again, strict=True))
@@ -53,7 +53,7 @@ def test_the_restarts_are_the_same_at_any_number_of_agents() -> None:
 def test_noise_is_not_taken_for_being_stuck() -> None:
     data = gv.datasets.low_rank_ratings(200, 300, 3, oversampling=4.0, noise=0.5, seed=2)
     ending = complete(data.ratings)
-    assert ending.reason == "the gradient fell to 1e-08 of its first length"
+    assert ending.reason == "the gradient norm fell to 1e-08 of its initial value"
 
 
 def test_with_a_penalty_there_is_nothing_to_certify() -> None:

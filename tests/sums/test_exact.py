@@ -76,7 +76,7 @@ def test_a_run_ends_when_all_agents_are_done() -> None:
     problems = [gv.CompletionProblem(part) for part in gv.datasets.split_users(ratings(), 4)]
     plan = gv.Plan(N_ITEMS, 3, gv.networks.path(4), gv.Exact(tol=1e-3, by_rank=False))
     result = gv.run(plan, problems)
-    assert result.stop_reason == "the gradient fell to 0.001 of its first length"
+    assert result.stop_reason == "the gradient norm fell to 0.001 of its initial value"
     assert result.n_slots < plan.timetable.n_slots
 
 
@@ -85,7 +85,7 @@ def test_a_sum_of_another_length_is_refused() -> None:
     agent = SumAgent(0, gv.PCAProblem(np.eye(3)), counting(0, 1), tree)
     assert agent.expected(0) == {"sum": (2,)}
     message = Message(1, 0, {"sum": np.zeros(3)})
-    with pytest.raises(MessageError, match="agent 1 sent 3 numbers at slot 0 where 2 belong"):
+    with pytest.raises(MessageError, match="agent 1 sent 3 numbers at slot 0 instead of 2"):
         agent.meet(0, [message])
 
 
@@ -174,7 +174,7 @@ def test_tasks_are_solved_too_whatever_the_units_of_their_features(span: float, 
     given = in_units(np.logspace(0.0, -span, N_ITEMS))
     parts = [gv.MultitaskProblem(part, alpha=0.1) for part in gv.datasets.split_tasks(given, 4)]
     result = gv.run(gv.Plan(N_ITEMS, 2, gv.networks.ring(4), gv.Exact(), seed=seed), parts)
-    assert result.stop_reason == "the gradient fell to 1e-08 of its first length"
+    assert result.stop_reason == "the gradient norm fell to 1e-08 of its initial value"
     pooled = gv.MultitaskProblem(given, alpha=0.1)
     # From there: tasks have several minima.
     polished = rtrmc(pooled, result.bases[0], tol=0.0)
@@ -203,7 +203,7 @@ def test_costs_never_rise() -> None:
     descent = finish(
         conjugate_gradient(problem, start, IdentityPreconditioner(), StoppingRule(1e-6, 200)), costs
     )
-    assert descent.reason == "the gradient fell to 1e-06 of its first length"
+    assert descent.reason == "the gradient norm fell to 1e-06 of its initial value"
     known = np.array(costs)[np.isfinite(costs)]
     # Where a step promises less than 1e-10 of the cost, rounding of that size is let pass.
     assert (np.diff(known) <= 1e-10 * known[:-1]).all()
@@ -245,4 +245,4 @@ def test_a_basis_of_all_directions_ends_at_once() -> None:
     problem = gv.MultitaskProblem(tasks(), alpha=0.5)
     plan = gv.Plan(N_ITEMS, N_ITEMS, gv.networks.path(1), gv.Exact())
     result = gv.run(plan, [problem])
-    assert result.stop_reason == "the gradient is zero but for rounding"
+    assert result.stop_reason == "the gradient is zero up to rounding"

@@ -1,4 +1,4 @@
-"""Methods that average with neighbours only: tracking, REXTRA, DeEPCA, D-LMaFit."""
+"""Methods based on averaging with neighbours: Tracked, REXTRA, DeEPCA, D-LMaFit."""
 
 from grassvine.averaging.agent import NeighbourAgent
 from grassvine.averaging.deepca import DeEPCA

@@ -1,4 +1,4 @@
-"""The agent of programs over averages: it exchanges with all its neighbours at every slot."""
+"""Agent for averaging programs: it exchanges arrays with all neighbours at every slot."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -19,9 +19,9 @@ from grassvine.protocol.restore import as_counts, checked_arrays, require_equal_
 
 
 class NeighbourAgent:
-    """An agent that runs a program and at every slot tells all its neighbours the same.
+    """An agent that runs a program and sends the same message to all neighbours at every slot.
 
-    All agents run the same program in step: a message has the shapes of one's own.
+    All agents run the same program in lockstep, so all messages of a slot have the same shapes.
     """
 
     def __init__(self, number: int, problem: LocalProblem, program: Program):
@@ -29,33 +29,33 @@ class NeighbourAgent:
         self._problem = problem
         self._program = program
         self._finished = ""
-        self._heard: Inbox = {}  # at the last meeting
-        self._n_heard = self._checksum = 0
-        self._farthest = (-1, math.nan)  # the neighbour whose subspace is, and its distance
+        self._last_inbox: Inbox = {}
+        self._n_exchanges = self._checksum = 0
+        self._farthest = (-1, math.nan)  # the farthest neighbour and its distance
         with one_blas_thread():
             self._exchange = next(program)
 
     @property
     def id(self) -> int:
-        """Its number."""
+        """The agent's number."""
         return self._id
 
     def precompute(self, slot: int) -> None:
-        """Return nothing: all that it does depends on whom it hears."""
+        """Return None: there is nothing to compute before messages arrive."""
 
     def outgoing(self, slot: int) -> Message:
-        """Send what the program has to say; nothing after its end."""
+        """Return the program's message; empty after its end."""
         return Message(self._id, slot, self._exchange.arrays)
 
     def expected(self, slot: int) -> Shapes:
-        """Accept arrays like its own."""
+        """Return the names and shapes of its own arrays."""
         return {name: array.shape for name, array in self._exchange.arrays.items()}
 
     def meet(self, slot: int, inbox: Sequence[Message]) -> StepReport:
-        """Go on with the program."""
+        """Advance the program by one exchange."""
         arrived = {message.sender: self._arrays_of(message) for message in inbox}
         iterate = self._exchange.iterate
-        self._hear(arrived)
+        self._advance(arrived)
         return StepReport(
             agent=self._id,
             slot=slot,
@@ -89,55 +89,55 @@ class NeighbourAgent:
         return {"basis": self._exchange.iterate.basis, "updates": updates}
 
     def log_entry(self) -> State:
-        """Return who sent something, and what arrived, by name and one after the other."""
-        if not self._heard:
+        """Return the senders of the last meeting and their arrays, stacked under their names."""
+        if not self._last_inbox:
             return {}
-        names = next(iter(self._heard.values()))
+        names = next(iter(self._last_inbox.values()))
         stacked = {
-            name: np.stack([arrays[name] for arrays in self._heard.values()]) for name in names
+            name: np.stack([arrays[name] for arrays in self._last_inbox.values()]) for name in names
         }
-        return {"senders": np.array(list(self._heard), dtype=np.int64), **stacked}
+        return {"senders": np.array(list(self._last_inbox), dtype=np.int64), **stacked}
 
     def snapshot(self) -> State:
-        """Return where it stands, and a checksum by which it knows whether all was told."""
+        """Return the state and a checksum of all messages received."""
         return {**self.state(), "checksum": np.array([self._checksum], dtype=np.int64)}
 
     def restore(self, log_entries: Iterable[State], snapshot: State) -> None:
-        """Hear everything again.
+        """Replay the received messages.
 
-        All is computed anew, the passes over the data too: what an agent sends depends on them, and
-        nobody else knows what they found.
+        All computations are repeated, including the passes over the data: the agent's messages
+        depend on their results, which are not logged.
         """
         with one_blas_thread():
             for log_entry in log_entries:
                 if log_entry:
-                    self._hear(self._inbox_of(log_entry))
-        what, stands = f"the snapshot of agent {self._id}", self.snapshot()
-        shapes = {name: array.shape for name, array in stands.items()}
-        require_equal_state(checked_arrays(snapshot, shapes, what), stands, what)
+                    self._advance(self._inbox_of(log_entry))
+        what, reached = f"the snapshot of agent {self._id}", self.snapshot()
+        shapes = {name: array.shape for name, array in reached.items()}
+        require_equal_state(checked_arrays(snapshot, shapes, what), reached, what)
 
-    def _hear(self, arrived: Inbox) -> None:
-        """Look around and go on with the program, if it has not ended."""
-        self._heard = {}
+    def _advance(self, arrived: Inbox) -> None:
+        """Advance the program, unless it has ended, and record the farthest neighbour."""
+        self._last_inbox = {}
         if not self._finished:
-            self._look_around(arrived)
-            self._go_on(arrived)
-            self._heard = arrived
-            self._n_heard += 1
+            self._find_farthest(arrived)
+            self._resume(arrived)
+            self._last_inbox = arrived
+            self._n_exchanges += 1
             for sender, arrays in arrived.items():
                 for name, array in arrays.items():
-                    told = f"{sender} {name} {array.shape}".encode()
-                    self._checksum = crc32(array.tobytes(), crc32(told, self._checksum))
+                    header = f"{sender} {name} {array.shape}".encode()
+                    self._checksum = crc32(array.tobytes(), crc32(header, self._checksum))
 
-    def _go_on(self, arrived: Inbox) -> None:
+    def _resume(self, arrived: Inbox) -> None:
         try:
             self._exchange = self._program.send(arrived)
         except StopIteration as end:
             ending: ProgramOutcome = end.value
             self._exchange, self._finished = Exchange({}, ending.iterate), ending.reason
 
-    def _look_around(self, arrived: Inbox) -> None:
-        """Find the neighbour whose subspace is farthest; before any was seen, it is the first."""
+    def _find_farthest(self, arrived: Inbox) -> None:
+        """Find the neighbour with the farthest subspace; the first one until frames are known."""
         arrays = self._exchange.arrays
         if self._farthest[0] < 0:
             self._farthest = (min(arrived), math.nan)
@@ -152,17 +152,17 @@ class NeighbourAgent:
             )
 
     def _inbox_of(self, log_entry: State) -> Inbox:
-        what = f"log entry {self._n_heard} of agent {self._id}"
+        what = f"log entry {self._n_exchanges} of agent {self._id}"
         count = np.size(log_entry.get("senders", ()))
-        shapes = {name: (count, *shape) for name, shape in self.expected(self._n_heard).items()}
-        told = checked_arrays(log_entry, {"senders": (count,), **shapes}, what)
-        senders = as_counts(told["senders"], what)
+        shapes = {name: (count, *shape) for name, shape in self.expected(self._n_exchanges).items()}
+        arrays = checked_arrays(log_entry, {"senders": (count,), **shapes}, what)
+        senders = as_counts(arrays["senders"], what)
         if senders != sorted(set(senders)):
             raise MessageError(
-                f"the senders of {what} are {senders}; give each once, in ascending order."
+                f"the senders of {what} are {senders}; pass each once, in ascending order."
             )
         return {
-            sender: {name: told[name][place].copy() for name in shapes}
+            sender: {name: arrays[name][place].copy() for name in shapes}
             for place, sender in enumerate(senders)
         }
 
@@ -171,12 +171,12 @@ class NeighbourAgent:
         arrays = {}
         for name, shape in self.expected(message.slot).items():
             if name not in message.arrays:
-                raise MessageError(f"there is no {name} in the message {where}; mend the sender.")
+                raise MessageError(f"the message {where} has no {name}; fix the sender.")
             array = as_numbers(message.arrays[name], name=f"the {name} {where}", error=MessageError)
             if array.shape != shape or not np.isfinite(array).all():
                 raise MessageError(
-                    f"the {name} {where} is of shape {array.shape} where {shape} was expected, or "
-                    "not finite; the sender follows another plan, or its steps are too long."
+                    f"the {name} {where} has shape {array.shape} instead of {shape}, or is not "
+                    "finite; use the same plan for all agents, or smaller steps."
                 )
             arrays[name] = array
         return arrays

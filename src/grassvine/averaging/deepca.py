@@ -1,19 +1,20 @@
-r"""DeEPCA: orthogonal iteration on the samples of all, by averaging with neighbours.
+r"""DeEPCA: orthogonal iteration on the samples of all agents, by averaging with neighbours.
 
-H. Ye, T. Zhang: DeEPCA (2021), with a polar gauge. Agent i tracks S_i, its idea of the average of
-C_jU_j over all agents j, where C_j = X_jᵀX_j:
+H. Ye, T. Zhang: DeEPCA (2021), with polar instead of QR factors. Agent i tracks S_i, its estimate
+of the average of C_jU_j over all agents j, where C_j = X_jᵀX_j:
 
 .. math::
 
     S_i ← \mathrm{mix}(S_i + C_iU_i − C_iU_i^{old}), \qquad U_i ← \mathrm{polar}(S_i)
 
-Mixing is a few FastMix rounds (``network/mixing.py``) and linear: ΣS = ΣCU at all times. The polar
-factor moves no farther than the subspace does; the QR factor of the paper may flip columns, and
-agents that average bases must not. All start from the same one. An iteration reduces the distance
-to the leading eigenspace by λ_{r+1}/λ_r of the pooled samples, whatever the network.
+Mixing takes a few FastMix rounds (``networks/mixing.py``) and is linear, so ΣS = ΣCU at all times.
+The polar factor changes no more than the subspace does, whereas the paper's QR factor may flip
+columns, which would break the averaging of bases. All agents start from the same basis. Each
+iteration reduces the distance to the leading eigenspace by the factor λ_{r+1}/λ_r of the pooled
+samples, whatever the network.
 
-An agent is content when its basis moved by at most ``tol`` and no neighbour's differs by
-more; all stop together, as in ``tracking.py``.
+An agent is ready to stop (``content``) when its basis moved by at most ``tol`` and no neighbour's
+basis differs by more; all agents stop together, as in ``tracking.py``.
 """
 
 from dataclasses import dataclass
@@ -46,16 +47,16 @@ from grassvine.protocol.method import Setup
 
 @dataclass(frozen=True, slots=True)
 class DeEPCA:
-    """The options of DeEPCA.
+    """Options of DeEPCA.
 
     Parameters
     ----------
-    max_iter : int
-        How many moves at most.
-    tol : float
-        When an agent is content; 0 goes on to the last iteration.
-    contraction : float
-        To what share of themselves a mixing reduces differences between agents, or to less.
+    max_iter : int, default=300
+        Maximum number of iterations.
+    tol : float, default=1e-12
+        Tolerance of the stopping rule; with 0, all iterations are run.
+    contraction : float, default=0.03
+        Upper bound on the factor by which one mixing reduces differences between agents.
     """
 
     max_iter: int = 300
@@ -67,20 +68,20 @@ class DeEPCA:
         whole_number("max_iter", self.max_iter, least=0)
         real_number("tol", self.tol, least=0.0)
         if real_number("contraction", self.contraction, least=0.0, below=1.0) == 0.0:
-            raise PlanError("contraction is 0, which no mixing reaches; choose 0.03 or so.")
+            raise PlanError("contraction is 0, which no mixing reaches; choose a positive number.")
 
     def timetable(self, network: Network, rng: RandomGenerator) -> Timetable:
-        """Every agent hears all its neighbours at every slot; a mixing takes several."""
+        """Schedule exchanges over all links at every slot; each mixing takes several slots."""
         n_rounds = fast_mixing(network, self.contraction).n_rounds
         return AllEdges().draw(network, self.max_iter * n_rounds, rng)
 
     def agent(self, plan: Setup, number: int, problem: Problem) -> NeighbourAgent:
-        """Make the agent that holds samples."""
+        """Return the agent for a PCA problem."""
         require_subspaces(plan, "DeEPCA")
         if not isinstance(problem, Eigenproblem):
             raise PlanError(
-                f"agent {number} holds no samples, and DeEPCA finds principal components only; "
-                "give PCAProblem(samples), or use Tracked."
+                f"agent {number} has no PCA problem, and DeEPCA finds only principal components; "
+                "pass PCAProblem(samples), or use Tracked."
             )
         mixing = fast_mixing(plan.network, self.contraction)
         program = _deepca(number, problem, plan.start(0), mixing, self.tol)
@@ -107,5 +108,5 @@ def _deepca(
         tracked = mixed.arrays[FRAME] + product - old
     return ProgramOutcome(
         Iterate(basis, evaluation, norm, 0.0, updates + 1),
-        f"no basis moves by more than {tol:g}, and all agree",
+        f"no basis moved by more than {tol:g}, and all agents agree",
     )

@@ -1,7 +1,7 @@
-r"""D-LMaFit: matrix completion by successive over-relaxation, with dynamic average consensus.
+r"""D-LMaFit: matrix completion by successive over-relaxation and dynamic average consensus.
 
-Q. Ling, Y. Xu, W. Yin, Z. Wen (2012); A.-Y. Lin, Q. Ling (2015). Written from the papers. Agent i
-holds X_i (items×rank), its own guess of the common factor, and Y_i (rank×users). An iteration is
+Q. Ling, Y. Xu, W. Yin, Z. Wen (2012); A.-Y. Lin, Q. Ling (2015). Implemented from the papers. Agent
+i holds X_i (items×rank), its estimate of the common factor, and Y_i (rank×users). An iteration is
 
 .. math::
 
@@ -10,11 +10,11 @@ holds X_i (items×rank), its own guess of the common factor, and Y_i (rank×user
     P_i &← Σ_j m_{ij}(P_j + A_j − A_j^{old}), \qquad Q_i ← Σ_j m_{ij}(Q_j + B_j − B_j^{old}) \\
     X_i &← P_iQ_i^{-1}, \qquad Y_i ← (X_iᵀX_i)^{-1}(X_iᵀX_i^{old}Y_i + ω_iX_iᵀS_i)
 
-with Metropolis weights m_ij = 1/(1 + max(degree_i, degree_j)): the averages of P and Q stay those
-of A and B, of which X of the pooled method is made. The change of A is added *before* mixing: added
-after it, differences between agents are kept for ever and grow in the end (docs/decisions/0004).
-ω_i is the extrapolation: it starts at 1, grows by the rule of LMaFit while the agent's residual
-falls slowly, and returns to 1 when it rises.
+with Metropolis weights m_ij = 1/(1 + max(degree_i, degree_j)). The averages of P and Q remain those
+of A and B, which determine X in the pooled method. The change of A is added *before* mixing: added
+afterwards, differences between agents would persist and eventually grow (docs/decisions/0004).
+ω_i is the extrapolation weight: it starts at 1, grows by the rule of LMaFit while the agent's
+residual falls slowly, and returns to 1 when the residual rises.
 """
 
 import math
@@ -44,20 +44,20 @@ from grassvine.protocol.restore import as_counts, checked_arrays, refuse_log_ent
 # P (items×rank) and Q (rank×rank).
 Trackers = tuple[Array, Array]
 
-# A residual that falls to less than this share in an iteration falls fast enough.
-FAST = 0.7
+# A residual that falls below this fraction in one iteration falls fast enough to keep ω.
+FAST_RATIO = 0.7
 
 
 @dataclass(frozen=True, slots=True)
 class DLMaFit:
-    """The options of D-LMaFit.
+    """Options of D-LMaFit.
 
     Parameters
     ----------
-    max_iter : int
-        How long to run; every agent moves at every slot.
-    most_omega : float
-        How far the extrapolation ω may grow; 1 keeps it at 1.
+    max_iter : int, default=400
+        Number of iterations; every agent moves at every slot.
+    most_omega : float, default=1.0
+        Upper bound on the extrapolation weight ω; 1 disables extrapolation.
     """
 
     max_iter: int = 400
@@ -69,20 +69,20 @@ class DLMaFit:
         real_number("most_omega", self.most_omega, least=1.0)
 
     def timetable(self, network: Network, rng: Generator) -> Timetable:
-        """Every agent hears all its neighbours at every slot."""
+        """Schedule exchanges over all links at every slot."""
         return AllEdges().draw(network, self.max_iter, rng)
 
     def agent(self, plan: Setup, number: int, problem: Problem) -> "DLMaFitAgent":
-        """Make the agent that holds a problem."""
+        """Return the agent for a problem."""
         ratings = plain_ratings(problem)
         if ratings is None:
             raise PlanError(
-                f"agent {number} holds no plain completion problem, and D-LMaFit solves nothing "
-                "else; give CompletionProblem(ratings) without regularisation, or use Gossip."
+                f"agent {number} has no plain completion problem, and D-LMaFit solves no other "
+                "kind; pass CompletionProblem(ratings) without regularisation, or use Gossip."
             )
         if not isinstance(plan.geometry, Grassmann):
             raise PlanError(
-                "D-LMaFit compares agents by the subspaces of their factors; "
+                "D-LMaFit compares agents by the subspaces that their factors span; "
                 "use the plan's default geometry, Grassmann()."
             )
         mixing = plain_mixing(plan.network)
@@ -108,31 +108,31 @@ class DLMaFitAgent:
         self._omega, self._growth = 1.0, 1.0
         self._factor = start
         self._coordinates = np.ascontiguousarray((self._sparse(ratings.values) @ start).T)
-        self._residual = self._take_residual()
+        self._residual = self._compute_residual()
         self._own = self._contribution()
         self._tracked = self._own
         self._updates = 0
 
     @property
     def id(self) -> int:
-        """Its number."""
+        """The agent's number."""
         return self._id
 
     def precompute(self, slot: int) -> None:
-        """Return nothing: all that it does depends on whom it hears."""
+        """Return None: there is nothing to compute before messages arrive."""
 
     def outgoing(self, slot: int) -> Message:
-        """Send both trackers."""
+        """Return a message with both trackers."""
         products, gram = self._tracked
         return Message(self._id, slot, {"products": products, "gram": gram})
 
     def expected(self, slot: int) -> Shapes:
-        """Accept both trackers."""
+        """Return the names and shapes of both trackers."""
         n_items, rank = self._factor.shape
         return {"products": (n_items, rank), "gram": (rank, rank)}
 
     def meet(self, slot: int, inbox: Sequence[Message]) -> StepReport:
-        """Mix the trackers with the neighbours', then move both factors."""
+        """Mix the trackers with those of the neighbours, then update both factors."""
         arrived = {message.sender: self._trackers_of(message) for message in inbox}
         distances = {
             sender: _subspace_distance(self._tracked[0], products)
@@ -147,12 +147,12 @@ class DLMaFitAgent:
             messages=len(inbox),
             bytes=sum(message.nbytes for message in inbox),
         )
-        self._move(self._mix(arrived))
+        self._update_factors(self._mix(arrived))
         self._updates += 1
         return report
 
     def conclude(self, slot: int) -> StepReport:
-        """Report the residual of the last move."""
+        """Report the residual after the last update."""
         return StepReport(**self._status(slot))
 
     def state(self) -> State:
@@ -161,7 +161,7 @@ class DLMaFitAgent:
         return {"basis": basis, "updates": np.array([self._updates], dtype=np.int64)}
 
     def log_entry(self) -> State:
-        """Return nothing: the memory tells everything."""
+        """Return an empty entry: the snapshot is the complete state."""
         return {}
 
     def snapshot(self) -> State:
@@ -178,17 +178,17 @@ class DLMaFitAgent:
         }
 
     def restore(self, log_entries: Iterable[State], snapshot: State) -> None:
-        """Take all that moves; the residual is computed anew, to the same bits."""
+        """Restore the state; the residual is recomputed, to the same bits."""
         refuse_log_entries(log_entries, self._id)
         what = f"the snapshot of agent {self._id}"
         shapes = {name: array.shape for name, array in self.snapshot().items()}
-        told = checked_arrays(snapshot, shapes, what)
-        self._factor, self._coordinates = told["factor"], told["coordinates"]
-        self._tracked = told["products"], told["gram"]
-        self._own = told["own_products"], told["own_gram"]
-        self._omega, self._growth = told["extrapolation"].tolist()
-        (self._updates,) = as_counts(told["updates"], what)
-        self._residual = self._take_residual()
+        arrays = checked_arrays(snapshot, shapes, what)
+        self._factor, self._coordinates = arrays["factor"], arrays["coordinates"]
+        self._tracked = arrays["products"], arrays["gram"]
+        self._own = arrays["own_products"], arrays["own_gram"]
+        self._omega, self._growth = arrays["extrapolation"].tolist()
+        (self._updates,) = as_counts(arrays["updates"], what)
+        self._residual = self._compute_residual()
 
     def _mix(self, arrived: Mapping[int, Trackers]) -> Trackers:
         products, gram = (
@@ -199,39 +199,39 @@ class DLMaFitAgent:
         )
         return products, gram
 
-    def _move(self, mixed: Trackers) -> None:
+    def _update_factors(self, mixed: Trackers) -> None:
         before = float(np.linalg.norm(self._residual))
         old = self._factor
         new = np.ascontiguousarray(_solve(mixed[1].T, mixed[0].T).T)
-        pull = self._omega * (self._sparse(self._residual) @ new).T
-        self._coordinates = _solve(new.T @ new, (new.T @ old) @ self._coordinates + pull)
+        correction = self._omega * (self._sparse(self._residual) @ new).T
+        self._coordinates = _solve(new.T @ new, (new.T @ old) @ self._coordinates + correction)
         self._factor = new
-        self._residual = self._take_residual()
+        self._residual = self._compute_residual()
         self._extrapolate(float(np.linalg.norm(self._residual)) / before if before else 0.0)
         own = self._contribution()
         self._tracked = (mixed[0] + own[0] - self._own[0], mixed[1] + own[1] - self._own[1])
         self._own = own
 
     def _extrapolate(self, ratio: float) -> None:
-        """Let ω grow while the residual falls slowly; return to 1 when it rises."""
+        """Increase ω while the residual falls slowly; reset it to 1 when the residual rises."""
         if ratio >= 1.0:
             self._growth = max(0.1 * (self._omega - 1.0), 0.1)
             self._omega = 1.0
-        elif ratio > FAST:
+        elif ratio > FAST_RATIO:
             self._growth = max(self._growth, 0.25 * (self._omega - 1.0))
             self._omega = min(self._omega + self._growth, self._most_omega)
 
     def _contribution(self) -> Trackers:
         """Return A and B."""
         gram = self._coordinates @ self._coordinates.T
-        products = self._factor @ gram + self._omega * self._slope()
+        products = self._factor @ gram + self._omega * self._negative_gradient()
         return np.ascontiguousarray(products), gram
 
-    def _slope(self) -> Array:
-        """Return SYᵀ, minus the gradient of half the squared residual by X."""
+    def _negative_gradient(self) -> Array:
+        """Return SYᵀ, the negative gradient of ½‖S‖² with respect to X."""
         return self._sparse(self._residual).T @ self._coordinates.T
 
-    def _take_residual(self) -> Array:
+    def _compute_residual(self) -> Array:
         """Return D − XY at the known entries."""
         residual = self._ratings.values.copy()
         for column, row in zip(self._factor.T, self._coordinates, strict=True):
@@ -239,8 +239,8 @@ class DLMaFitAgent:
         return residual
 
     def _sparse(self, values: Array) -> Any:
-        """Return values at the known entries as a users×items matrix."""
-        from scipy.sparse import csr_array  # takes long to import, and only D-LMaFit needs it
+        """Return values at the known entries as a sparse users×items matrix."""
+        from scipy.sparse import csr_array  # slow to import, and only D-LMaFit needs it
 
         ratings = self._ratings
         shape = (ratings.n_users, ratings.n_items)
@@ -275,7 +275,7 @@ class DLMaFitAgent:
             "update": self._updates,
             "cost": 0.5 * squares,
             "mse": squares / count if count else math.nan,
-            "gradient_norm": float(np.linalg.norm(self._slope())),
+            "gradient_norm": float(np.linalg.norm(self._negative_gradient())),
         }
 
 
@@ -284,5 +284,5 @@ def _subspace_distance(one: Array, other: Array) -> float:
 
 
 def _solve(matrix: Array, right: Array) -> Array:
-    # Least squares: while an agent has fewer users than the rank, its Gram matrix is singular.
+    # Least squares: the Gram matrix of an agent with fewer users than the rank is singular.
     return np.linalg.lstsq(matrix, right, rcond=None)[0].astype(np.float64, copy=False)

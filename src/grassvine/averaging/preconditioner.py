@@ -1,6 +1,6 @@
-"""Preconditioners whose statistics are averaged over the agents, not added up.
+"""Preconditioners built from statistics that are averaged over the agents, not summed.
 
-Averages of different agents differ a little, and may be a little indefinite.
+The averages differ slightly between agents, and may be slightly indefinite.
 """
 
 from collections.abc import Callable
@@ -12,17 +12,17 @@ import numpy as np
 from grassvine.foundations.arrays import Array
 from grassvine.problems.base import LocalProblem, ModelsHessian
 
-ApplyInverse: TypeAlias = Callable[[Array, Array], Array]  # a tangent and C
+ApplyInverse: TypeAlias = Callable[[Array, Array], Array]  # of a tangent and C
 
-# Below this share of the largest eigenvalue averages of agents differ.
+# Below this fraction of the largest eigenvalue, the averages differ between agents.
 FLOOR = 1e-7
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Preconditioner:
-    """A model of the pooled Hessian, ξ ↦ (S/n + λI)·ξ·C, from statistics averaged once.
+    """Approximate pooled Hessian ξ ↦ (S/n + λI)·ξ·C, from statistics averaged once.
 
-    For a problem without such a model it is ξ ↦ ξC, or the identity where there is no C.
+    For a problem without such statistics it is ξ ↦ ξC, or the identity if there is no C.
     """
 
     statistics: Array
@@ -38,7 +38,7 @@ class Preconditioner:
         def build(statistics: Array, n_agents: int) -> ApplyInverse:
             mean = statistics[:-1].reshape(own.shape)
             if own.ndim == 1:
-                # An item that nobody rated counts as rated once.
+                # Count an unrated item as rated once.
                 return _by_scales(np.maximum(mean, 1.0 / n_agents) / statistics[-1] + problem.alpha)
             return _by_matrix(mean / statistics[-1], problem.alpha)
 
@@ -60,7 +60,7 @@ def _by_matrix(matrix: Array, alpha: float) -> ApplyInverse:
 
 
 def _apply_inverse_gram(tangent: Array, gram: Array) -> Array:
-    """Return ξC⁻¹, no eigenvalue of C counting as less than a millionth of the largest."""
+    """Return ξC⁻¹, with the eigenvalues of C floored at 1e-6 of the largest."""
     if not gram.size:
         return tangent
     values, vectors = np.linalg.eigh(0.5 * (gram + gram.T))

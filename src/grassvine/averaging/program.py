@@ -1,7 +1,8 @@
-"""Methods made of averages: all agents run one program, and hear their neighbours only.
+"""Averaging programs: agents that communicate with their neighbours only.
 
-A program is a generator that yields what it sends to all neighbours and is sent what they send. All
-agents run it in step. :func:`mix` averages arrays over the network in several rounds.
+A program is a generator that yields the arrays for all neighbours and is sent the arrays received
+from them. All agents run it in lockstep. :func:`mix` averages arrays over the network in several
+rounds.
 """
 
 from collections.abc import Generator, Mapping
@@ -17,7 +18,7 @@ from grassvine.networks.mixing import Mixing
 from grassvine.problems.base import Evaluation
 from grassvine.protocol.method import Setup
 
-# The array of a message whose columns span the sender's subspace; by it neighbours are compared.
+# The array of a message whose columns span the sender's subspace, for comparing neighbours.
 FRAME = "frame"
 
 Arrays: TypeAlias = Mapping[str, Array]
@@ -26,7 +27,7 @@ Inbox: TypeAlias = Mapping[int, Arrays]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Iterate:
-    """Where a program stands, what the agent's task says there, and how it came there."""
+    """The current point of a program, with the evaluation of the agent's task there."""
 
     basis: Array
     evaluation: Evaluation
@@ -37,10 +38,10 @@ class Iterate:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Exchange:
-    """What a program sends to all neighbours, and where it stands.
+    """The arrays that a program sends to all neighbours, and its current iterate.
 
-    In the later rounds of a mixing the frames are half mixed and say nothing of how far agents
-    are apart: then ``fresh`` is False.
+    ``fresh`` is False in the later rounds of a mixing, when the frames are partly mixed and do
+    not show how far agents are apart.
     """
 
     arrays: Arrays
@@ -50,21 +51,22 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ProgramOutcome:
-    """Where a program ended, and why."""
+    """The final iterate of a program, and the reason why it stopped."""
 
     iterate: Iterate
     reason: str
 
 
-# Yields what it sends to all neighbours; is sent what they send, by sender.
+# Yields the arrays for all neighbours; is sent the arrays received, by sender.
 Program: TypeAlias = Generator[Exchange, Inbox, ProgramOutcome]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mixed:
-    """What came of a mixing: averages, and whether all were content when it began.
+    """The averages after a mixing, and whether all agents were ready to stop when it began.
 
-    ``distance`` is how far the farthest neighbour's frame was from one's own, relative to that.
+    ``distance`` is the largest difference between a neighbour's frame and the agent's own before
+    the mixing, relative to the norm of its own.
     """
 
     arrays: Arrays
@@ -78,7 +80,10 @@ MixingRounds: TypeAlias = Generator[Exchange, Inbox, Mixed]
 def mix(
     mixing: Mixing, number: int, arrays: Arrays, iterate: Iterate, content: bool = False
 ) -> MixingRounds:
-    """Average arrays with all others, nearly; for use with ``yield from``."""
+    """Average arrays approximately over all agents; for use with ``yield from``.
+
+    ``content`` states whether this agent is ready to stop.
+    """
     now = before = arrays
     least, distance = float(content), 0.0
     for turn in range(mixing.n_rounds):
@@ -103,7 +108,7 @@ def polar(matrix: Array) -> Array:
 
 
 def require_subspaces(plan: Setup, name: str) -> None:
-    """Refuse a plan whose points are no subspaces."""
+    """Check that the points of a plan are subspaces."""
     if not isinstance(plan.geometry, Grassmann):
         raise PlanError(
             f"{name} averages orthonormal bases; use the plan's default geometry, Grassmann()."

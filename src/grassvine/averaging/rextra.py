@@ -1,19 +1,20 @@
-r"""REXTRA: exact, one basis a message (arXiv 2505.15537).
+r"""REXTRA: exact gradient descent with one basis per message (arXiv 2505.15537).
 
 .. math::
 
     x_+ = P(Wx + s), \qquad s_+ = s + (W−V)x − (α_+\mathrm{grad} f(x_+) − α\,\mathrm{grad} f(x))
 
 with Metropolis weights W, V = (I+W)/2, s₀ = −α grad f(x₀) and P(Z) = Z(ZᵀZ)^{−½}, the polar factor.
-Σs = −Σα grad f is kept at every slot, so agents that agree and stand still stand where the gradient
-of all vanishes: there is no penalty, and no bias. Bases are averaged as matrices, so all agents
-start from the same one.
+Σs = −Σα grad f holds at every slot, so agents that agree and no longer move are where the total
+gradient vanishes: there is no consensus term, and no bias. Bases are averaged as matrices, so all
+agents start from the same one.
 
-α is a share of 1/L, L being the largest curvature that an agent has met or heard of: one number
-more in a message. After as many slots as the network is wide all have the same L.
+α is a fraction of 1/L, where L is the largest curvature that an agent has computed or received; it
+adds one number to each message. After as many slots as the diameter of the network, all have the
+same L.
 
-Steps are plain gradients: their number grows with the condition of the task. That suits
-well-conditioned ones; :class:`grassvine.averaging.tracking.Tracked` is for the others.
+Gradients are not preconditioned, so the number of steps grows with the condition number of the
+task; :class:`grassvine.averaging.tracking.Tracked` is better for ill-conditioned tasks.
 """
 
 import math
@@ -46,14 +47,14 @@ from grassvine.protocol.method import Setup
 
 @dataclass(frozen=True, slots=True)
 class REXTRA:
-    """The options of REXTRA.
+    """Options of REXTRA.
 
     Parameters
     ----------
-    max_iter : int
-        How long to run; every agent moves at every slot.
-    step : float
-        αL, the step as a share of the inverse of the largest curvature.
+    max_iter : int, default=1000
+        Number of iterations; every agent moves at every slot.
+    step : float, default=0.5
+        αL: the step size as a fraction of 1/L, where L is the largest curvature.
     """
 
     max_iter: int = 1000
@@ -63,14 +64,14 @@ class REXTRA:
         """Check the options."""
         whole_number("max_iter", self.max_iter, least=0)
         if real_number("step", self.step, least=0.0) == 0.0:
-            raise PlanError("step is 0 and nothing would move; choose a positive number.")
+            raise PlanError("step is 0, so no basis would move; choose a positive number.")
 
     def timetable(self, network: Network, rng: RandomGenerator) -> Timetable:
-        """Every agent hears all its neighbours at every slot."""
+        """Schedule exchanges over all links at every slot."""
         return AllEdges().draw(network, self.max_iter, rng)
 
     def agent(self, plan: Setup, number: int, problem: Problem) -> NeighbourAgent:
-        """Make the agent that holds a problem."""
+        """Return the agent for a problem."""
         require_subspaces(plan, "REXTRA")
         own, start = as_local_problem(problem), plan.start(0)
         program = _rextra(number, own, start, plain_mixing(plan.network), self.step)
@@ -83,8 +84,8 @@ def _rextra(
     evaluation = problem.evaluate(basis)
     gradient = Grassmann().project(basis, evaluation.gradient)
     largest = _curvature(evaluation, number)
-    pull = (share / largest) * gradient  # α grad f(x)
-    shift = -pull
+    scaled = (share / largest) * gradient  # α grad f(x)
+    shift = -scaled
     for updates in count():
         norm = float(np.linalg.norm(gradient))
         iterate = Iterate(basis, evaluation, norm, share / largest, updates)
@@ -93,10 +94,10 @@ def _rextra(
         before, basis = basis, polar(average + shift)
         evaluation = problem.evaluate(basis)
         gradient = Grassmann().project(basis, evaluation.gradient)
-        heard = [float(arrays["curvature"][0]) for arrays in arrived.values()]
-        largest = max(largest, _curvature(evaluation, number), *heard)
-        old_pull, pull = pull, (share / largest) * gradient
-        shift = shift + 0.5 * (average - before) - (pull - old_pull)
+        received = [float(arrays["curvature"][0]) for arrays in arrived.values()]
+        largest = max(largest, _curvature(evaluation, number), *received)
+        old_scaled, scaled = scaled, (share / largest) * gradient
+        shift = shift + 0.5 * (average - before) - (scaled - old_scaled)
     raise AssertionError("count() has no end")
 
 
@@ -104,8 +105,8 @@ def _curvature(evaluation: Evaluation, number: int) -> float:
     """Return the largest eigenvalue of ξ ↦ diag(s)·ξ·K."""
     if not evaluation.curvature.size:
         raise PlanError(
-            f"the problem of agent {number} does not say how curved it is, and a step needs that; "
-            "give its evaluation a curvature, or use Tracked."
+            f"the problem of agent {number} provides no curvature, which the step size needs; "
+            "return one in its evaluation, or use Tracked."
         )
     largest = float(np.linalg.eigvalsh(evaluation.curvature)[-1] * evaluation.item_scales.max())
-    return largest or math.ulp(1.0)  # an agent without data moves as the others tell
+    return largest or math.ulp(1.0)  # no data: the neighbours' L decides

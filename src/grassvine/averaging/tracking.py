@@ -1,8 +1,8 @@
-r"""Tracked L-BFGS: exact and fast by averaging with neighbours, without a tree.
+r"""Tracked L-BFGS: exact and fast optimisation by averaging with neighbours, without a tree.
 
-An agent keeps its own idea of four averages over all agents: the basis U, the Euclidean gradient G,
-the Gram matrix C of the weights and the cost f. In an iteration it moves, looks, and mixes by
-FastMix rounds (``network/mixing.py``):
+Each agent tracks its own estimates of four averages over all agents: the basis U, the Euclidean
+gradient G, the Gram matrix C of the weights and the cost f. In an iteration it moves, evaluates its
+task, and mixes by FastMix rounds (``networks/mixing.py``):
 
 .. math::
 
@@ -10,18 +10,19 @@ FastMix rounds (``network/mixing.py``):
     (U_i, G_i, C_i, f_i) ← \mathrm{mix}(V_i, G_i + ∇f_i(V_i) − ∇f_i^{old}, …), \qquad
     U_i ← \mathrm{polar}(U_i)
 
-Mixing is linear, so the sums of G, C and f over the agents are those of their tasks at all times;
+Mixing is linear, so the sums of G, C and f over the agents always equal those of their tasks;
 G is projected on use. Bases are averaged as matrices, so all agents start from the same one.
 
-The direction is that of L-BFGS on the tracked gradients, begun from the task's own preconditioner
-(:class:`Preconditioner`), whose facts are mixed once, three times as long, at the start. A step is
-of length 1, but no longer than 0.8/‖d‖₂. Where the tracked cost rises, an agent forgets all pairs
-but the last and halves the step, which then grows again.
+The direction is that of L-BFGS on the tracked gradients. H₀ is the task's own preconditioner
+(:class:`Preconditioner`), whose statistics are mixed once, three times as long, at the start. The
+step size is 1, limited to 0.8/‖d‖₂. When the tracked cost rises, the agent discards all pairs
+except the last and halves the step, which then grows again.
 
-The end: an agent is content when its tracked gradient has fallen to ``tol`` of the first and
-no neighbour's basis differs by more than ``tol``. The least contentment heard of travels with
-every message; a mixing has at least as many rounds as the network is wide, so at its end all know
-whether all were content at its beginning, and all stop at the same slot.
+Stopping: an agent is ready to stop (``content``) when its tracked gradient has fallen to ``tol`` of
+its initial norm and no neighbour's basis differs by more than ``tol``. Every message carries the
+minimum of the flags received so far. A mixing has at least as many rounds as the diameter of the
+network, so at its end all agents know whether all were ready at its beginning, and all stop at the
+same slot.
 """
 
 from dataclasses import dataclass
@@ -56,27 +57,27 @@ from grassvine.problems.base import Evaluation, LocalProblem, Problem, as_local_
 from grassvine.protocol.method import Setup
 
 SPACE = Grassmann()
-# How many mixings the facts of the preconditioner and the first averages go through.
-FIRST = 3
-LONGEST = 0.8  # of a step, in its largest principal angle
-# A tracked cost is rounded; a rise of less than this share of the largest cost is none.
+# Number of mixings of the preconditioner's statistics and the initial averages.
+FIRST_MIXINGS = 3
+LONGEST = 0.8  # radians: the largest principal angle of a step
+# A rise of the tracked cost by less than this fraction of the largest cost is rounding.
 ROUNDING = 1e-10
 
 
 @dataclass(frozen=True, slots=True)
 class Tracked:
-    """The options of tracked L-BFGS.
+    """Options of tracked L-BFGS.
 
     Parameters
     ----------
-    max_iter : int
-        How many moves at most.
-    tol : float
-        When an agent is content; 0 goes on to the last iteration.
-    contraction : float
-        To what share of themselves a mixing reduces differences between agents, or to less.
-    memory : int
-        How many pairs L-BFGS keeps.
+    max_iter : int, default=200
+        Maximum number of iterations.
+    tol : float, default=1e-9
+        Tolerance of the stopping rule; with 0, all iterations are run.
+    contraction : float, default=0.003
+        Upper bound on the factor by which one mixing reduces differences between agents.
+    memory : int, default=10
+        Number of pairs that L-BFGS stores.
     """
 
     max_iter: int = 200
@@ -90,15 +91,15 @@ class Tracked:
         real_number("tol", self.tol, least=0.0)
         whole_number("memory", self.memory, least=0)
         if real_number("contraction", self.contraction, least=0.0, below=1.0) == 0.0:
-            raise PlanError("contraction is 0, which no mixing reaches; choose 0.003 or so.")
+            raise PlanError("contraction is 0, which no mixing reaches; choose a positive number.")
 
     def timetable(self, network: Network, rng: RandomGenerator) -> Timetable:
-        """Every agent hears all its neighbours at every slot; a mixing takes several."""
+        """Schedule exchanges over all links at every slot; each mixing takes several slots."""
         n_rounds = fast_mixing(network, self.contraction).n_rounds
-        return AllEdges().draw(network, (FIRST + self.max_iter) * n_rounds, rng)
+        return AllEdges().draw(network, (FIRST_MIXINGS + self.max_iter) * n_rounds, rng)
 
     def agent(self, plan: Setup, number: int, problem: Problem) -> NeighbourAgent:
-        """Make the agent that holds a problem."""
+        """Return the agent for a problem."""
         require_subspaces(plan, "Tracked")
         own, mixing = as_local_problem(problem), fast_mixing(plan.network, self.contraction)
         return NeighbourAgent(number, own, _tracked(number, own, plan.start(0), mixing, self))
@@ -111,7 +112,7 @@ def _tracked(
     iterate = Iterate(basis, own, float(np.linalg.norm(SPACE.project(basis, own.gradient))))
     preconditioner = Preconditioner.of(problem)
     mixed = Mixed({"facts": preconditioner.statistics, **_parts(own)}, 0.0, False)
-    for _ in range(FIRST):
+    for _ in range(FIRST_MIXINGS):
         mixed = yield from mix(mixing, number, mixed.arrays, iterate)
     apply_inverse = preconditioner.build(mixed.arrays["facts"], len(mixing.matrix))
     point = Point(basis, mixed.arrays)
@@ -129,15 +130,15 @@ def _tracked(
         own = new
         if mixed.all_content:
             break
-        descent.learn(before, point)
+        descent.update(before, point)
     return ProgramOutcome(
         Iterate(point.basis, own, point.norm, 0.0, updates + 1),
-        f"the gradient of all fell to {options.tol:g} of its first length, and all agree",
+        f"the gradient norm fell to {options.tol:g} of its initial value, and all agents agree",
     )
 
 
 def _parts(evaluation: Evaluation) -> Arrays:
-    """Return what is tracked of an evaluation."""
+    """Return the tracked quantities of an evaluation."""
     return {
         "gradient": evaluation.gradient,
         "gram": evaluation.gram,
@@ -146,7 +147,7 @@ def _parts(evaluation: Evaluation) -> Arrays:
 
 
 class Point:
-    """A basis and an agent's idea of the averages there."""
+    """A basis and an agent's estimates of the averages there."""
 
     def __init__(self, basis: Array, tracked: Arrays):
         self.basis = basis
@@ -156,14 +157,14 @@ class Point:
         self.cost = float(tracked["cost"][0])
 
     def with_change(self, old: Evaluation, new: Evaluation) -> Arrays:
-        """Return the averages with the change of the agent's own part added."""
+        """Return the averages plus the change of the agent's own contribution."""
         before, after = _parts(old), _parts(new)
         return {name: self.tracked[name] + after[name] - before[name] for name in after}
 
 
 @dataclass(slots=True, eq=False)
 class Descent:
-    """L-BFGS, with steps that are halved where the cost rises and then grow again."""
+    """L-BFGS with steps that are halved when the cost rises and then grow again."""
 
     apply_inverse: ApplyInverse
     pairs: Pairs
@@ -171,7 +172,7 @@ class Descent:
     largest_cost: float = 0.0
 
     def step(self, point: Point) -> Array:
-        """Return the tangent by which to move."""
+        """Return the step as a tangent vector."""
         direction = -self.pairs.apply(point.gradient, lambda z: self._inverse(point, z))
         if np.vdot(direction, point.gradient) > 0.0:
             self.pairs.forget()
@@ -179,8 +180,8 @@ class Descent:
         length = float(np.linalg.norm(direction, 2))
         return self.scale * (LONGEST / max(length, LONGEST)) * direction
 
-    def learn(self, before: Point, after: Point) -> None:
-        """Keep the pair of a step; after a rise of the cost, that one alone."""
+    def update(self, before: Point, after: Point) -> None:
+        """Store the pair of a step, discarding all others if the cost rose."""
         self.largest_cost = max(self.largest_cost, abs(before.cost), abs(after.cost))
         if after.cost > before.cost + ROUNDING * self.largest_cost:
             self.pairs.forget()

@@ -1,4 +1,4 @@
-"""Rivals to measure against."""
+"""Baseline methods for comparison."""
 
 from grassvine.averaging.dlmafit import DLMaFit
 from grassvine.baselines.altmin import AltMinResult, alt_min

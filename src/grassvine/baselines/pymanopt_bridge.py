@@ -1,4 +1,4 @@
-"""A bridge both ways to Pymanopt: its optimisers for our problems, its problems for our agents."""
+"""Conversion of problems to and from Pymanopt."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from grassvine.problems import CustomProblem, LocalProblem, TwiceDifferentiable
 
 
 def to_pymanopt(problem: LocalProblem, rank: int) -> Any:
-    """Return one of our problems as a ``pymanopt.Problem`` on the Grassmann manifold."""
+    """Return a problem as a ``pymanopt.Problem`` on the Grassmann manifold."""
     pymanopt = load_extra("pymanopt", "the bridge to Pymanopt", "bench")
     manifolds = load_extra("pymanopt.manifolds", "the bridge to Pymanopt", "bench")
     rank_within(rank, problem.n_items)
@@ -23,9 +23,9 @@ def to_pymanopt(problem: LocalProblem, rank: int) -> Any:
 
 
 def from_pymanopt(problem: Any, n_items: int) -> CustomProblem:
-    """Return a ``pymanopt.Problem`` on the Grassmann manifold of ``n_items`` as one of ours.
+    """Return a ``pymanopt.Problem`` on the Grassmann manifold as a :class:`CustomProblem`.
 
-    It states no curvature: choose a step size, as with any function of one's own.
+    It provides no curvature, so choose a step size explicitly.
     """
 
     def function(basis: Array) -> tuple[float, Array]:

@@ -1,8 +1,8 @@
-"""RTRMC (Boumal & Absil): one owner of all data, second order.
+"""RTRMC (Boumal & Absil): a centralised second-order method.
 
 N. Boumal, P.-A. Absil: RTRMC, a Riemannian trust-region method for low-rank matrix completion
-(2011). Written from the paper: the trust region of ``trust_region.py`` on the Grassmann manifold
-with the exact Hessian of the problem, preconditioned by the curvature of its items.
+(2011). Implemented from the paper: the trust-region method of ``trust_region.py`` on the Grassmann
+manifold with the exact Hessian of the problem, preconditioned by its curvature and item scales.
 """
 
 from grassvine.baselines.trust_region import BatchResult, LocalModel, trust_region
@@ -27,18 +27,18 @@ def rtrmc(
     Parameters
     ----------
     problem : LocalProblem
-        A problem with ``hessian_product``: completion, multitask, principal components.
-    start : array
-        An orthonormal basis.
-    tol : float
-        How far the length of the gradient must fall, relative to the start.
-    max_outer, max_inner : int
-        How many iterations of the trust region, and of conjugate gradients in each, at most.
+        Problem with ``hessian_product``: completion, multitask regression or PCA.
+    start : array of shape (n_items, rank)
+        Orthonormal basis.
+    tol : float, default=1e-8
+        Stop when the gradient norm has fallen to this fraction of its initial value.
+    max_outer, max_inner : int, default=200
+        Maximum number of trust-region iterations, and of conjugate-gradient iterations in each.
     """
     if not isinstance(problem, TwiceDifferentiable):
         raise DataError(
             f"{type(problem).__name__} has no hessian_product, which a trust region needs; "
-            "give it one, or use descend."
+            "implement it, or use descend."
         )
     second_order = problem
     geometry = Grassmann()

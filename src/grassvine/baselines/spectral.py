@@ -1,4 +1,4 @@
-"""A start from the data: the dominant subspace of the table with zeros at the unknown entries."""
+"""Spectral initialisation: the dominant subspace of the table with zeros at unknown entries."""
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -14,15 +14,15 @@ from grassvine.foundations.seeds import stream
 def spectral_start(ratings: Ratings, rank: int, seed: int = 0) -> Array:
     """Return an orthonormal basis of the ``rank`` leading left singular vectors of P_Ω(Y).
 
-    It is where RTRMC starts; it needs all data in one place.
+    RTRMC starts from it. It needs all the data in one place.
     """
     smaller = min(ratings.n_items, ratings.n_users)
     why = f"the table has {ratings.n_items} items and {ratings.n_users} users"
     whole_number("rank", rank, least=1, most=smaller - 1, why=why, error=DataError)
     shape = (ratings.n_users, ratings.n_items)
     table = csr_array((ratings.values, ratings.items, ratings.starts), shape=shape)
-    # ARPACK draws its first vector from a generator of its own unless it is given one.
+    # By default, ARPACK draws its starting vector from its own generator.
     first = stream(seed, "start", "spectral").standard_normal(smaller)
     leading = svds(table, k=rank, v0=first, return_singular_vectors="vh")[2]
-    # A table of lower rank has directions without any data: QR fills them up.
+    # If the table has lower rank, QR completes the basis.
     return np.ascontiguousarray(np.linalg.qr(leading.T)[0])

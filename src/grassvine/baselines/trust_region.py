@@ -1,9 +1,9 @@
-r"""Riemannian trust region with truncated conjugate gradients: the method inside RTRMC.
+r"""Riemannian trust-region method with truncated conjugate gradients, as used by RTRMC.
 
-At U the model m(ξ) = f + ⟨g, ξ⟩ + ½⟨ξ, Hess f[ξ]⟩ is minimised over tangents of length at most Δ by
-preconditioned conjugate gradients that stop at negative curvature, at the boundary, or when
-‖residual‖ ≤ ‖r₀‖·min(‖r₀‖^θ, κ) with θ = 1 and κ = 0.03, which converges quadratically. Δ shrinks
-where the model errs and grows where it does not.
+At U the model m(ξ) = f + ⟨g, ξ⟩ + ½⟨ξ, Hess f[ξ]⟩ is minimised over tangent vectors of norm at most
+Δ by preconditioned conjugate gradients, which stop at negative curvature, at the boundary, or when
+‖residual‖ ≤ ‖r₀‖·min(‖r₀‖^θ, κ) with θ = 1 and κ = 0.03, for quadratic convergence. Δ shrinks when
+the model is inaccurate and grows when it is accurate.
 """
 
 from collections.abc import Callable
@@ -19,9 +19,9 @@ Operator = Callable[[Array], Array]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LocalModel:
-    """All that is known of a function at a point: value, gradient, Hessian and preconditioner.
+    """Second-order model of a function at a point: value, gradient, Hessian and preconditioner.
 
-    ``gradient``, ``hessian(ξ)`` and ``precondition(ξ)`` are tangents at the point.
+    ``gradient``, ``hessian(ξ)`` and ``precondition(ξ)`` are tangent vectors at the point.
     """
 
     cost: float
@@ -32,7 +32,7 @@ class LocalModel:
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """One outer iteration: where it stood, and what it did."""
+    """One outer iteration: cost and gradient norm at its start, and what it did."""
 
     cost: float
     gradient_norm: float
@@ -43,7 +43,7 @@ class Iteration:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BatchResult:
-    """Where a batch method ended."""
+    """Result of a batch method."""
 
     basis: Array
     cost: float
@@ -60,29 +60,29 @@ def trust_region(
     max_outer: int,
     max_inner: int,
 ) -> BatchResult:
-    """Minimise from a starting point until ‖grad‖ ≤ tolerance·‖grad at the start‖.
+    """Minimise from a starting point until ‖grad‖ ≤ tol·‖grad at the start‖.
 
-    It also ends where a step can no longer be told from rounding.
+    Also stop when the effect of a step can no longer be distinguished from rounding.
     """
     point, model = start, model_at(start)
     largest = float(np.sqrt(point.shape[1])) * np.pi / 2  # the diameter of the manifold
     radius = largest / 8
     first_norm = float(np.linalg.norm(model.gradient))
     iterations: list[Iteration] = []
-    reason = f"{max_outer} iterations were done"
+    reason = f"reached the limit of {max_outer} iterations"
     for _ in range(max_outer):
         norm = float(np.linalg.norm(model.gradient))
         if norm <= tol * first_norm:
-            reason = f"the gradient fell to {tol:g} of its first length"
+            reason = f"the gradient norm fell to {tol:g} of its initial value"
             break
         step, image, inner, at_boundary = _truncated_cg(model, radius, max_inner)
-        promised = -float(np.sum(model.gradient * step) + 0.5 * np.sum(step * image))
+        predicted = -float(np.sum(model.gradient * step) + 0.5 * np.sum(step * image))
         there = geometry.exp(point, step)
         candidate = model_at(there)
-        gained = model.cost - candidate.cost
-        # Near the end both are rounding; a little of it on each side keeps their ratio near one.
+        actual = model.cost - candidate.cost
+        # Near the minimum both are rounding errors; adding some to each keeps their ratio near 1.
         rounding = 1e3 * float(np.finfo(float).eps) * max(1.0, abs(model.cost))
-        ratio = (gained + rounding) / (promised + rounding)
+        ratio = (actual + rounding) / (predicted + rounding)
         accepted = ratio > 0.1
         iterations.append(Iteration(model.cost, norm, radius, inner, accepted))
         if ratio < 0.25:
@@ -91,10 +91,10 @@ def trust_region(
             radius = min(2 * radius, largest)
         if accepted:
             point, model = there, candidate
-        # Where costs cannot tell a step from rounding the gradient must fall, or is rounding too.
-        told = promised > rounding or np.linalg.norm(model.gradient) <= 0.5 * norm
-        if radius < 1e-14 * largest or not told:
-            reason = "no step improves the cost any more"
+        # If the predicted decrease is rounding, the gradient must fall, or it is rounding too.
+        progress = predicted > rounding or np.linalg.norm(model.gradient) <= 0.5 * norm
+        if radius < 1e-14 * largest or not progress:
+            reason = "no step reduces the cost any further"
             break
     return BatchResult(point, model.cost, tuple(iterations), reason)
 
@@ -102,38 +102,38 @@ def trust_region(
 def _truncated_cg(
     model: LocalModel, radius: float, max_inner: int
 ) -> tuple[Array, Array, int, bool]:
-    """Return a step, its image under the Hessian, the inner iterations, and if it hit the edge."""
+    """Return a step, its image under the Hessian, its iterations, and if it hit the boundary."""
     step = np.zeros_like(model.gradient)
     image = np.zeros_like(step)
     residual = model.gradient
     scaled = model.precondition(residual)
-    towards = -scaled
+    direction = -scaled
     product = float(np.sum(residual * scaled))
     first = float(np.linalg.norm(residual))
     goal = first * min(first, 0.03)
     for inner in range(1, max_inner + 1):
-        bent = model.hessian(towards)
-        bend = float(np.sum(towards * bent))
-        length = product / bend if bend > 0.0 else np.inf
-        edge = _to_edge(step, towards, radius)
-        if length >= edge:
-            return step + edge * towards, image + edge * bent, inner, True
-        step = step + length * towards
-        image = image + length * bent
-        residual = residual + length * bent
+        curved = model.hessian(direction)
+        curvature = float(np.sum(direction * curved))
+        length = product / curvature if curvature > 0.0 else np.inf
+        limit = _length_to_boundary(step, direction, radius)
+        if length >= limit:
+            return step + limit * direction, image + limit * curved, inner, True
+        step = step + length * direction
+        image = image + length * curved
+        residual = residual + length * curved
         if float(np.linalg.norm(residual)) <= goal:
             return step, image, inner, False
         scaled = model.precondition(residual)
         product, before = float(np.sum(residual * scaled)), product
-        if product == 0.0:  # from a start that is the minimum up to rounding
+        if product == 0.0:  # the start is the minimum up to rounding
             return step, image, inner, False
-        towards = -scaled + (product / before) * towards
+        direction = -scaled + (product / before) * direction
     return step, image, max_inner, False
 
 
-def _to_edge(step: Array, towards: Array, radius: float) -> float:
-    """Return the t ≥ 0 at which ‖step + t·towards‖ is the radius."""
-    a = float(np.sum(towards * towards))
-    b = float(np.sum(step * towards))
+def _length_to_boundary(step: Array, direction: Array, radius: float) -> float:
+    """Return the t ≥ 0 at which ‖step + t·direction‖ equals the radius."""
+    a = float(np.sum(direction * direction))
+    b = float(np.sum(step * direction))
     c = float(np.sum(step * step)) - radius**2
     return (-b + float(np.sqrt(max(b * b - a * c, 0.0)))) / a

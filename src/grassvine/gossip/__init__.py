@@ -1,4 +1,4 @@
-"""The paper's gossip in its four variants: the step, its preconditioner, its agent."""
+"""The gossip method of the paper and its four variants."""
 
 from grassvine.gossip.agent import GossipAgent
 from grassvine.gossip.descent import descend

@@ -1,4 +1,4 @@
-"""The agent of the paper's gossip."""
+"""The gossip agent."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class GossipAgent:
-    """An agent of the paper's gossip: its state is one basis and the number of its updates."""
+    """An agent of the gossip method; its state is a basis and an update count."""
 
     def __init__(
         self,
@@ -42,23 +42,23 @@ class GossipAgent:
 
     @property
     def id(self) -> int:
-        """Its number."""
+        """The agent's number."""
         return self._id
 
     def precompute(self, slot: int) -> None:
-        """Return nothing: all that it does depends on whom it hears."""
+        """Return None: there is nothing to compute before messages arrive."""
 
     def outgoing(self, slot: int) -> Message:
-        """Send the basis."""
+        """Return a message with the basis."""
         return Message(self._id, slot, {"basis": self._basis})
 
     def expected(self, slot: int) -> Shapes:
-        """Accept a basis."""
+        """Return the name and shape of a basis."""
         n_items, rank = self._basis.shape
         return {"basis": (n_items, rank)}
 
     def meet(self, slot: int, inbox: Sequence[Message]) -> StepReport:
-        """Evaluate the task once and step."""
+        """Evaluate the task once and take a gossip step."""
         neighbours = [self._point_of(message) for message in inbox]
         evaluation = self._problem.evaluate(self._basis)
         move = gossip_step(
@@ -89,7 +89,7 @@ class GossipAgent:
         return report
 
     def conclude(self, slot: int) -> StepReport:
-        """Evaluate the task once more, at the final basis."""
+        """Evaluate the task at the final basis."""
         evaluation = self._problem.evaluate(self._basis)
         gradient = self._geometry.project(self._basis, evaluation.gradient)
         return StepReport(
@@ -106,23 +106,27 @@ class GossipAgent:
         return {"basis": self._basis, "updates": np.array([self._updates], dtype=np.int64)}
 
     def log_entry(self) -> State:
-        """Return nothing: the basis tells what was learned."""
+        """Return an empty entry: the snapshot is the complete state."""
         return {}
 
     def snapshot(self) -> State:
-        """Return the state, which is all that moves."""
+        """Return the state, which is complete."""
         return self.state()
 
     def restore(self, log_entries: Iterable[State], snapshot: State) -> None:
-        """Take basis and number of updates."""
+        """Restore the basis and the number of updates."""
         refuse_log_entries(log_entries, self._id)
         what = f"the snapshot of agent {self._id}"
         n_items, rank = self._basis.shape
-        told = checked_arrays(snapshot, {"basis": (n_items, rank), "updates": (1,)}, what)
+        arrays = checked_arrays(snapshot, {"basis": (n_items, rank), "updates": (1,)}, what)
         self._basis = self._geometry.as_point(
-            told["basis"], n_items=n_items, rank=rank, name=f"'basis' in {what}", error=MessageError
+            arrays["basis"],
+            n_items=n_items,
+            rank=rank,
+            name=f"'basis' in {what}",
+            error=MessageError,
         )
-        (self._updates,) = as_counts(told["updates"], what)
+        (self._updates,) = as_counts(arrays["updates"], what)
 
     def _point_of(self, message: Message) -> Array:
         n_items, rank = self._basis.shape

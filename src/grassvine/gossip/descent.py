@@ -1,4 +1,4 @@
-"""An agent alone: the gossip step without neighbours, which is a preconditioned descent."""
+"""Gossip steps without neighbours: preconditioned gradient descent on one problem."""
 
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.blas import one_blas_thread
@@ -11,9 +11,9 @@ from grassvine.problems.base import LocalProblem
 def descend(
     problem: LocalProblem, start: Array, n_updates: int, geometry: Geometry | None = None
 ) -> Array:
-    """Return where ``n_updates`` unit steps lead from a starting point.
+    """Take ``n_updates`` unit steps from a starting point and return the final point.
 
-    It is what an agent reaches that talks to nobody, and what one owner of all data reaches.
+    This is the result of an agent that never communicates, or of a single owner of all the data.
     """
     geometry = geometry or Grassmann()
     method = Gossip(rho=0.0)

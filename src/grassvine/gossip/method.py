@@ -1,4 +1,4 @@
-"""The options of the paper's gossip, and its four variants by name."""
+"""Options of the gossip method, and its four named variants."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,11 +21,11 @@ Clock = Literal["common", "own"]
 
 @dataclass(frozen=True, slots=True)
 class StepSize:
-    """The length of a step: γ_k = a / (1 + b·k), where k is the slot or an agent's own update.
+    """Step size γ_k = a / (1 + b·k), where k is the slot or the agent's own update count.
 
     ``StepSize()`` is the unit step, which needs no tuning with the curvature preconditioner.
-    ``a=None`` takes at each meeting the a that minimises the cost linearised there, along the
-    direction taken: the same model of the second derivative decides that makes the unit step.
+    With ``a=None``, each meeting uses the a that minimises the local quadratic model of the cost
+    along the step direction; its Hessian approximation is that of the curvature preconditioner.
     """
 
     a: float | None = 1.0
@@ -34,35 +34,35 @@ class StepSize:
     def __post_init__(self) -> None:
         """Check the options."""
         if self.a is not None and real_number("step.a", self.a, least=0.0) == 0.0:
-            raise PlanError("step.a is 0 and nothing would move; choose a positive number.")
+            raise PlanError("step.a is 0, so no basis would move; choose a positive number.")
         real_number("step.b", self.b, least=0.0)
 
     def at(self, slot: int, linearised: Callable[[], float]) -> float:
-        """Return γ of a slot, or of an update."""
+        """Return γ at a slot or update."""
         return (linearised() if self.a is None else self.a) / (1.0 + self.b * slot)
 
 
 @dataclass(frozen=True, slots=True)
 class Gossip:
-    """The paper's method: each agent solves its task and is pulled towards whom it meets.
+    """The paper's method: agents descend on their own tasks and towards the neighbours they meet.
 
     Parameters
     ----------
-    rho : float
-        ρ, the weight of agreement between neighbours against the tasks.
-    max_iter : int
+    rho : float, default=1000
+        Consensus weight ρ: weight of the agreement between neighbours relative to the tasks.
+    max_iter : int, default=1000
         Number of iterations; each is one slot of the timetable.
-    schedule : Schedule
-        Who meets whom.
-    preconditioner : {"curvature", "gram", "none"}
-        By what a direction is divided: ``"gram"`` is the paper's WᵀW + ρI; ``"curvature"`` is
-        α·diag(s)·K + 2ρ, in which K and s, item by item, have the scale of the data, and the
-        unit step is right.
-    step : StepSize
-        How far to go.
-    clock : {"common", "own"}
-        What makes γ fall: the slots of all, as in the paper, or each agent's own updates, which
-        need no common clock.
+    schedule : Schedule, default=OneEdge()
+        Which agents meet at each slot.
+    preconditioner : {"curvature", "gram", "none"}, default="curvature"
+        Preconditioner of the step direction. ``"gram"`` is the paper's WᵀW + ρI; ``"curvature"``
+        is α·diag(s)·K + 2ρ, where K and the item scales s have the scale of the data, so that
+        the unit step is appropriate.
+    step : StepSize, default=StepSize()
+        Step size.
+    clock : {"common", "own"}, default="common"
+        Index k of the step size: the slot, as in the paper, or the agent's own update count,
+        which needs no common clock.
     """
 
     rho: float = 1e3
@@ -83,37 +83,37 @@ class Gossip:
             raise PlanError(unknown("clock", self.clock, get_args(Clock)))
         if self.preconditioner == "none" and self.step == StepSize():
             raise PlanError(
-                "the unit step needs a preconditioner; without one choose StepSize(a, b) or the "
-                "automatic StepSize(None, b)."
+                "the unit step needs a preconditioner; with preconditioner='none', choose "
+                "StepSize(a, b), or StepSize(None, b) for automatic steps."
             )
 
     def timetable(self, network: Network, rng: Generator) -> Timetable:
-        """Draw who meets whom at every slot."""
+        """Draw the meetings of all slots."""
         return self.schedule.draw(network, self.max_iter, rng)
 
     def agent(self, plan: Setup, number: int, problem: Problem) -> GossipAgent:
-        """Make the agent that holds a problem."""
+        """Return the agent for a problem."""
         start, degree = plan.start(number), plan.network.degree(number)
         return GossipAgent(number, as_local_problem(problem), start, degree, self, plan.geometry)
 
 
 def stochastic(rho: float = 1e3, max_iter: int = 1000, step: StepSize | None = None) -> Gossip:
-    """Stochastic Gossip: one link a slot, plain gradients."""
+    """Return Stochastic Gossip: one link per slot, plain gradients."""
     return Gossip(rho, max_iter, OneEdge(), "none", step or StepSize(None))
 
 
 def precon_stochastic(
     rho: float = 1e3, max_iter: int = 1000, step: StepSize | None = None
 ) -> Gossip:
-    """Precon Stochastic Gossip: one link a slot, preconditioned gradients."""
+    """Return Precon Stochastic Gossip: one link per slot, preconditioned gradients."""
     return Gossip(rho, max_iter, OneEdge(), "curvature", step or StepSize())
 
 
 def parallel(rho: float = 1e3, max_iter: int = 400, step: StepSize | None = None) -> Gossip:
-    """Parallel Gossip: disjoint links a slot, plain gradients."""
+    """Return Parallel Gossip: several disjoint links per slot, plain gradients."""
     return Gossip(rho, max_iter, Matchings(), "none", step or StepSize(None))
 
 
 def precon_parallel(rho: float = 1e3, max_iter: int = 400, step: StepSize | None = None) -> Gossip:
-    """Precon Parallel Gossip: disjoint links a slot, preconditioned gradients."""
+    """Return Precon Parallel Gossip: several disjoint links per slot, preconditioned gradients."""
     return Gossip(rho, max_iter, Matchings(), "curvature", step or StepSize())

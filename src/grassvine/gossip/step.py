@@ -1,4 +1,4 @@
-r"""The gossip step: the one place where a space, a task and neighbours meet.
+r"""The gossip step, which combines a geometry, a task and the neighbours' bases.
 
 An agent of degree deg that meets the neighbours V_1 … V_n moves by
 
@@ -7,9 +7,9 @@ An agent of degree deg that meets the neighbours V_1 … V_n moves by
     ξ &= α·\mathrm{grad} f(U) − ρ Σ_j \mathrm{Log}_U(V_j), \qquad α = n/\deg \\
     U_+ &= \mathrm{Exp}_U(−γ_k \mathrm{Proj}_U(M^{-1} ξ))
 
-where M is the preconditioner (``metric.py``) and k the slot or, on a clock of its own, the number
-of the agent's updates so far. With α = n/deg the costs of all links add up to the
-whole objective on any graph; on a path it is the paper's {1, ½, …, ½, 1}.
+where M is the preconditioner (``preconditioner.py``) and k is the slot or, with ``clock="own"``,
+the number of the agent's updates so far. With α = n/deg the costs of all links add up to the full
+objective on any graph; on a path α is the paper's {1, ½, …, ½, 1}.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Move:
-    """Where a step led, and what it learned on the way."""
+    """The result of a gossip step, with the distances to the neighbours before it."""
 
     point: Array
     step: float
@@ -47,25 +47,26 @@ def gossip_step(
     degree: int,
     slot: int,
 ) -> Move:
-    """Move a point by its task and its neighbours; without neighbours, by its task alone."""
+    """Take one step on the task and towards the neighbours, or on the task alone without any."""
     share = len(neighbours) / degree if neighbours else 1.0
     pulls = [geometry.log(point, other) for other in neighbours]
     gradient = geometry.project(point, evaluation.gradient)
-    direction = share * gradient
+    total_gradient = share * gradient
     for pull in pulls:
-        direction -= method.rho * pull
-    # Both sides of a meeting move: the second derivative of ½ρd² along the pair is 2ρ.
+        total_gradient -= method.rho * pull
+    # Both agents of a meeting move, so the second derivative of ½ρd² along the pair is 2ρ.
     stiffness = 2.0 * method.rho * len(neighbours)
     metric = preconditioner(method, evaluation, share, stiffness)
-    towards = -geometry.project(point, metric.apply_inverse(direction))
+    direction = -geometry.project(point, metric.apply_inverse(total_gradient))
     step = method.step.at(
-        slot, lambda: curvature(evaluation, share, stiffness).minimising_step(direction, towards)
+        slot,
+        lambda: curvature(evaluation, share, stiffness).minimising_step(total_gradient, direction),
     )
     if stiffness:
-        # A pull of more than half the way makes a pair cross over, and swap places for ever.
+        # Moving more than halfway would make the pair overshoot and swap positions forever.
         step = min(step, metric.least / stiffness)
     return Move(
-        point=geometry.exp(point, step * towards),
+        point=geometry.exp(point, step * direction),
         step=step,
         gradient_norm=float(np.linalg.norm(gradient)),
         distances=tuple(float(np.linalg.norm(pull)) for pull in pulls),

@@ -1,4 +1,4 @@
-"""The agents' cost functions; a problem depends on no manifold and no network."""
+"""Local problems of the agents, independent of geometry and network."""
 
 from grassvine.problems.base import Evaluation, LocalProblem, Problem, TwiceDifferentiable
 from grassvine.problems.biased_completion import BiasedCompletionProblem, BiasedModel

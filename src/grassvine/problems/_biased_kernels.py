@@ -1,12 +1,12 @@
-"""Per-user ridge regressions of the model with offsets, compiled once for every rank.
+"""Per-user ridge regressions of the model with biases, compiled once for all ranks.
 
-For a user whose ratings y stand at the items with rows u = (A_i, 1) and what is common to all,
-o = μ₀ + c_i (A = Σ u uᵀ, b = Σ (y − o)u):
+For a user with ratings y of items with rows u = (A_i, 1) and common terms o = μ₀ + c_i, with
+A = Σ u uᵀ and b = Σ (y − o)u:
 
     S v = b,  S = A + R,   v = (w, a),   e = u·v + o − y
 
-where R (``ridge``) is diagonal: μ for the weights, μ_b for the bias. What is done, how fast and in
-which order, is as in ``_kernels.py``.
+where R (``ridge``) is diagonal: μ for the weights, μ_b for the bias. The computation is
+organised as in ``_kernels.py``.
 """
 
 from collections.abc import Callable
@@ -46,13 +46,13 @@ def evaluate_users(
     gram: Array,
     totals: Array,
 ) -> None:
-    """Add Σ e(w, 1) at each item, and WᵀW; in ``totals`` cost and squared error."""
+    """Add Σ e(w, 1) at each item, WᵀW and, in ``totals``, cost and squared error."""
     width = rows_of_items.shape[1]
     rank = width - 1
     rows, products, factor = _scratch(first, last, starts, width)
     errors = np.empty(rows.shape[1])
     solution = np.empty(width)
-    # Small sums of two threads may share a cache line: they are kept apart until the end.
+    # Local accumulator: small sums of two threads might share a cache line.
     own_gram = np.zeros((rank, rank))
     cost = squared_error = 0.0
     for user in range(first, last):
@@ -60,25 +60,25 @@ def evaluate_users(
         if count == 0:
             continue
         _gather(items, values, start, count, rows_of_items, rows)
-        wanted = rows[width]
+        targets = rows[width]
         for k in range(count):
-            wanted[k] -= common[np.uint32(items[start + k])]
+            targets[k] -= common[np.uint32(items[start + k])]
         _gram(rows, count, products)
         _factorise(products, width, 0.0, ridge, factor)
         _solve(factor, width, products[width], solution)
         _combine(rows, count, solution, errors)
         squares = 0.0
         for k in range(count):
-            errors[k] -= wanted[k]
+            errors[k] -= targets[k]
             squares += errors[k] * errors[k]
-        penalty = ridge[rank, rank] * solution[rank] * solution[rank]
+        ridge_term = ridge[rank, rank] * solution[rank] * solution[rank]
         for a in range(rank):
-            penalty += ridge[a, a] * solution[a] * solution[a]
+            ridge_term += ridge[a, a] * solution[a] * solution[a]
             for b in range(rank):
                 own_gram[a, b] += solution[a] * solution[b]
-        cost += 0.5 * (squares + penalty)
+        cost += 0.5 * (squares + ridge_term)
         squared_error += squares
-        solution[rank] = 1.0  # the bias has done its part: the offset moves by e alone
+        solution[rank] = 1.0  # the gradient of the item bias is Σ e
         for k in range(count):
             item = np.uint32(items[start + k])
             error = errors[k]
@@ -101,7 +101,7 @@ def solve_users(
     ridge: Array,
     solutions: Array,
 ) -> None:
-    """Write the weights and the bias of each user who has ratings."""
+    """Write the weights and bias of each user with ratings."""
     width = rows_of_items.shape[1]
     rows, products, factor = _scratch(first, last, starts, width)
     for user in range(first, last):
@@ -109,9 +109,9 @@ def solve_users(
         if count == 0:
             continue
         _gather(items, values, start, count, rows_of_items, rows)
-        wanted = rows[width]
+        targets = rows[width]
         for k in range(count):
-            wanted[k] -= common[np.uint32(items[start + k])]
+            targets[k] -= common[np.uint32(items[start + k])]
         _gram(rows, count, products)
         _factorise(products, width, 0.0, ridge, factor)
         _solve(factor, width, products[width], solutions[user])

@@ -1,16 +1,16 @@
-"""Per-user least squares of matrix completion, compiled once for every rank.
+"""Per-user least squares of matrix completion, compiled once for all ranks.
 
-For a user whose ratings y stand at the items with rows u of the basis (A = Σ u uᵀ, b = Σ y u):
+For a user with ratings y of items with rows u of the basis (A = Σ u uᵀ, b = Σ y u):
 
     S w = b,  S = (1−λ)A + R + ε tr(A) I,   t = u·w,   e = (1−λ)t − y
 
 where R (``ridge``) is (λ+μ)UᵀU. SIMD runs *along the ratings of a user*: the rows are gathered
-transposed, rank×count, with y as one more row, and the Gram matrix of that is taken as dot products
-of 3×3 rows at a time; its last row is b. The sums may be reordered by the compiler (``reassoc``),
-which is what lets them be vectors; the order is fixed once compiled, and so are the bits.
+transposed, rank×count, with y as an additional row, and their Gram matrix is computed as dot
+products of 3×3 rows at a time; its last row is b. The compiler may reorder the sums to vectorise
+them (``reassoc``); compiled code has a fixed order, so its results have fixed bits.
 
-The callers give whole blocks of users, arrays of the right shapes and item numbers in range:
-nothing is checked here. The lock of the interpreter is released.
+Callers pass whole blocks of users, arrays of the right shapes and item numbers in range; nothing is
+checked here. The kernels release the GIL.
 """
 
 from collections.abc import Callable
@@ -45,15 +45,15 @@ def evaluate_users(
 ) -> None:
     """Add the sparse part of the gradient, Σ e w at each item, and WᵀW.
 
-    Also the energies of the users at each item, and in ``totals`` cost, squared error and energy.
-    The energy of a user, r·Σt²/tr A, is ‖w‖² as seen through the ratings: where A is nearly
-    singular, weights may be huge without being seen.
+    Also add the energies of each item's users and, in ``totals``, cost, squared error and energy.
+    The energy of a user, r·Σt²/tr A, is ‖w‖² as observed through the ratings: if A is nearly
+    singular, weights may be huge without affecting the fit.
     """
     rank = basis.shape[1]
     rows, products, factor = _scratch(first, last, starts, rank)
     fitted = np.empty(rows.shape[1])
     weights = np.empty(rank)
-    # Small sums of two threads may share a cache line: they are kept apart until the end.
+    # Local accumulator: small sums of two threads might share a cache line.
     own_gram = np.zeros((rank, rank))
     cost = squared_error = total_energy = 0.0
     for user in range(first, last):
@@ -71,12 +71,12 @@ def evaluate_users(
             errors += (fitted[k] - known[k]) ** 2
             fitted_squares += fitted[k] * fitted[k]
             fitted[k] = (1.0 - lam) * fitted[k] - known[k]
-        penalty = 0.0
+        ridge_term = 0.0
         for a in range(rank):
             for b in range(rank):
-                penalty += weights[a] * ridge[a, b] * weights[b]
+                ridge_term += weights[a] * ridge[a, b] * weights[b]
                 own_gram[a, b] += weights[a] * weights[b]
-        cost += 0.5 * errors + 0.5 * (penalty - lam * fitted_squares)
+        cost += 0.5 * errors + 0.5 * (ridge_term - lam * fitted_squares)
         squared_error += errors
         trace = 0.0
         for a in range(rank):
@@ -107,7 +107,7 @@ def solve_users(
     ridge: Array,
     weights: Array,
 ) -> None:
-    """Write the weights of each user who has ratings."""
+    """Write the weights of each user with ratings."""
     rank = basis.shape[1]
     rows, products, factor = _scratch(first, last, starts, rank)
     for user in range(first, last):
@@ -136,7 +136,7 @@ def hessian_users(
     gram: Array,
     gram_change: Array,
 ) -> None:
-    """Add the derivatives of the sparse gradient and of WᵀW along a direction X; and WᵀW.
+    """Add WᵀW, and the derivatives of it and of the sparse gradient along a direction X.
 
     With x the rows of X, differentiating S w = b gives S ẇ = −Σ(e x + (1−λ)(x·w)u) − Ṙ w; then
     ė = (1−λ)(x·w + u·ẇ), and the gradient at an item changes by ė w + e ẇ.
@@ -146,9 +146,9 @@ def hessian_users(
     moved_rows = np.zeros_like(rows)
     fitted = np.empty(rows.shape[1])
     shift = np.empty(rows.shape[1])
-    reply = np.empty(rows.shape[1])
+    fit_change = np.empty(rows.shape[1])
     weights = np.empty(rank)
-    force = np.empty(rank)
+    right = np.empty(rank)
     weights_change = np.empty(rank)
     for user in range(first, last):
         start, count = starts[user], starts[user + 1] - starts[user]
@@ -171,13 +171,13 @@ def hessian_users(
                 total += fitted[k] * moved_rows[a, k] + shift[k] * rows[a, k]
             for b in range(rank):
                 total += ridge_change[a, b] * weights[b]
-            force[a] = -total
-        _solve(factor, rank, force, weights_change)
-        _combine(rows, count, weights_change, reply)
+            right[a] = -total
+        _solve(factor, rank, right, weights_change)
+        _combine(rows, count, weights_change, fit_change)
         for k in range(count):
             item = np.uint32(items[start + k])
             error = fitted[k]
-            error_change = shift[k] + (1.0 - lam) * reply[k]
+            error_change = shift[k] + (1.0 - lam) * fit_change[k]
             for a in range(rank):
                 product[item, a] += error_change * weights[a] + error * weights_change[a]
         for a in range(rank):
@@ -230,21 +230,21 @@ def block_users(
 
 @_compiled
 def _scratch(first: int, last: int, starts: Indices, rank: int) -> tuple[Array, Array, Array]:
-    """Room for the gathered rows of the longest user, their products and a Cholesky factor."""
+    """Allocate buffers for the rows of any user, their products and a Cholesky factor."""
     longest = 0
     for user in range(first, last):
         longest = max(longest, starts[user + 1] - starts[user])
-    height = (rank + 3) // 3 * 3  # the rows and y, filled up with zeros to whole blocks
+    height = (rank + 3) // 3 * 3  # the rows and y, padded with zeros to whole blocks
     rows = np.zeros((height, longest))
     return rows, np.empty((height, height)), np.empty((rank, rank))
 
 
 @_compiled
 def _gather(items: Any, values: Array, start: int, count: int, basis: Array, rows: Array) -> None:
-    """Copy the rows of a user's items, one column a rating, and the ratings below them."""
+    """Copy the rows of a user's items, one column per rating, with the ratings below them."""
     rank = basis.shape[1]
     for k in range(count):
-        item = np.uint32(items[start + k])  # unsigned: no test for an index from the end
+        item = np.uint32(items[start + k])  # unsigned: avoids the check for negative indices
         for a in range(rank):
             rows[a, k] = basis[item, a]
         rows[rank, k] = values[start + k]
@@ -252,7 +252,7 @@ def _gather(items: Any, values: Array, start: int, count: int, basis: Array, row
 
 @_compiled
 def _gram(rows: Array, count: int, products: Array) -> None:
-    """Take the lower triangle of rows·rowsᵀ, in 3×3 blocks: nine sums stay in registers."""
+    """Compute the lower triangle of rows·rowsᵀ in 3×3 blocks, with nine sums in registers."""
     for i in range(0, rows.shape[0], 3):
         for j in range(0, i + 1, 3):
             a0, a1, a2 = rows[i], rows[i + 1], rows[i + 2]
@@ -275,7 +275,7 @@ def _gram(rows: Array, count: int, products: Array) -> None:
 
 @_compiled
 def _factorise(products: Array, rank: int, lam: float, ridge: Array, factor: Array) -> None:
-    """Take the Cholesky factor L of S = LLᵀ, its diagonal stored as reciprocals."""
+    """Compute the Cholesky factor L of S = LLᵀ, with its diagonal stored as reciprocals."""
     trace = 0.0
     for a in range(rank):
         trace += products[a, a]
@@ -287,7 +287,7 @@ def _factorise(products: Array, rank: int, lam: float, ridge: Array, factor: Arr
             if b < a:
                 factor[a, b] = rest * factor[b, b]
             else:
-                # Rounding may leave a singular pivot a little below zero; ε tr(A) is its floor.
+                # Rounding may make a singular pivot slightly negative; ε tr(A) is its floor.
                 factor[a, a] = 1.0 / np.sqrt(max(rest, 0.0) + JITTER * trace)
 
 
@@ -308,7 +308,7 @@ def _solve(factor: Array, rank: int, right: Array, solution: Array) -> None:
 
 @_compiled
 def _combine(rows: Array, count: int, weights: Array, out: Array) -> None:
-    """Take u·w for each rating."""
+    """Compute u·w for each rating."""
     for k in range(count):
         out[k] = 0.0
     for a in range(len(weights)):

@@ -1,4 +1,4 @@
-"""Users in blocks: sums over users whose bits do not depend on the number of threads."""
+"""Blocks of users: sums over users whose bits do not depend on the number of threads."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -9,18 +9,18 @@ from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.parallel import map_in_order
 
-MOST_BLOCKS = 64
+MAX_BLOCKS = 64
 LEAST_VALUES_IN_BLOCK = 1 << 17
 
 Block = tuple[int, int]
 
 
 def user_blocks(ratings: Ratings) -> list[Block]:
-    """Return bounds of blocks of users with about equally many ratings, cut by the data alone."""
-    # A block owns a gradient of its own: it should cost little beside the block's ratings.
+    """Return bounds of blocks of users with similar numbers of ratings, from the data alone."""
+    # Each block has its own gradient, whose cost should be small relative to its ratings.
     least = max(LEAST_VALUES_IN_BLOCK, 16 * ratings.n_items)
-    # A power of two, so that two, four or eight threads have equally much to do.
-    count = min(1 << max(0, (ratings.n_values // least).bit_length() - 1), MOST_BLOCKS)
+    # A power of two, so that two, four or eight threads get equal work.
+    count = min(1 << max(0, (ratings.n_values // least).bit_length() - 1), MAX_BLOCKS)
     targets = np.linspace(0, ratings.n_values, count + 1)[1:-1]
     cuts = np.searchsorted(ratings.starts, targets).tolist()
     return list(pairwise([0, *cuts, ratings.n_users]))
@@ -32,7 +32,7 @@ def add_blocks(
     shapes: tuple[tuple[int, ...], ...],
     threads: int,
 ) -> list[Array]:
-    """Let each block fill sums of its own, of the given shapes, and add them up in order."""
+    """Compute sums of the given shapes for each block, and add them up in order."""
 
     def fill(block: Block) -> list[Array]:
         sums = [np.zeros(shape) for shape in shapes]

@@ -4,16 +4,17 @@ r"""Matrix completion: fit known entries of an items×users table by UWᵀ.
 
     f(U) = \min_W ½‖P_Ω(UWᵀ − Y)‖² + ½λ‖UWᵀ − P_Ω(UWᵀ)‖² + ½μ‖UWᵀ‖²
 
-λ (``unobserved``) weighs the entries that are not known, μ (``tikhonov``) all of them. Users do not
-interact: with A_j = Σ u uᵀ and b_j = Σ y u over the rows u of U at the items of user j,
+λ (``unobserved``) weights the unknown entries, μ (``tikhonov``) all entries. The inner problem
+separates over users: with A_j = Σ u uᵀ and b_j = Σ y u over the rows u of U at the items of user j,
 
 .. math::
 
     S_j w_j = b_j, \quad S_j = (1−λ)A_j + (λ+μ)UᵀU
 
 and by the envelope theorem the Euclidean gradient is
-((1−λ)P_Ω(UWᵀ) − P_Ω(Y))W + (λ+μ)U WᵀW. At λ = μ = 0 the system of a user with fewer than rank
-entries is singular; 1e-13·tr(A_j) on its diagonal then picks nearly the shortest solution.
+((1−λ)P_Ω(UWᵀ) − P_Ω(Y))W + (λ+μ)U WᵀW. At λ = μ = 0 the system of a user with fewer entries
+than the rank is singular; 1e-13·tr(A_j) on its diagonal then selects nearly the minimum-norm
+solution.
 """
 
 from collections.abc import Callable
@@ -33,18 +34,18 @@ from grassvine.problems.blocks import Block, add_blocks, user_blocks
 
 @dataclass(frozen=True)
 class CompletionProblem:
-    """The ratings of one agent's users.
+    """Matrix completion from the ratings of one agent's users.
 
     Parameters
     ----------
     ratings : Ratings
-        The known entries.
-    unobserved : float
-        λ in [0, 1): how strongly predictions at unknown entries are pulled to 0.
-    tikhonov : float
-        μ ≥ 0: how strongly all predictions are pulled to 0.
-    threads : int
-        How many blocks of users are worked on at once. The bits of a result do not depend on it.
+        Known entries.
+    unobserved : float, default=0.0
+        λ in [0, 1): strength with which predictions at unknown entries are shrunk towards 0.
+    tikhonov : float, default=0.0
+        μ ≥ 0: strength with which all predictions are shrunk towards 0.
+    threads : int, default=1
+        Number of blocks of users processed in parallel. It does not affect the bits of a result.
     """
 
     ratings: Ratings
@@ -110,17 +111,17 @@ class CompletionProblem:
         return product
 
     def residuals(self, basis: Array, entries: Ratings | None = None) -> Array:
-        """Return what the fit leaves of each rating, y − u·w, in the order of the ratings.
+        """Return the residuals y − u·w, in the order of the ratings.
 
-        Of other entries of the same users instead, where they are given.
+        If ``entries`` are given, return the residuals at these entries of the same users instead.
         """
         basis, weights = as_argument(self, basis), self.weights(basis)
         entries = entries or self.ratings
         users, items = entries.users_of_values(), entries.items
-        rest = entries.values.copy()
+        residuals = entries.values.copy()
         for of_item, of_user in zip(basis.T, weights.T, strict=True):
-            rest -= of_item[items] * of_user[users]
-        return rest
+            residuals -= of_item[items] * of_user[users]
+        return residuals
 
     @property
     def alpha(self) -> float:
@@ -130,17 +131,17 @@ class CompletionProblem:
     def with_ratings(
         self, ratings: Ratings, *, unobserved: float | None = None
     ) -> "CompletionProblem":
-        """Return the same problem of other entries, with another λ where one is given."""
+        """Return the same problem with other entries and, if given, another λ."""
         lam = self.unobserved if unobserved is None else unobserved
         return CompletionProblem(ratings, lam, self.tikhonov, self.threads)
 
     def hessian_statistics(self) -> tuple[Array, float]:
-        """Return how many users rated each item, and the number of users."""
+        """Return the number of ratings of each item, and the number of users."""
         counts = np.bincount(self.ratings.items, minlength=self.n_items)
         return counts.astype(np.float64), float(self.ratings.n_users)
 
     def item_blocks(self, basis: Array) -> Array:
-        """Return the blocks of the Hessian without residuals, users eliminated, item by item.
+        """Return the item blocks of the Hessian, with users eliminated and residuals neglected.
 
         Row i is the lower triangle of Σ_j (1−λ)(1 − (1−λ)u_iᵀS_j⁻¹u_i) w_jw_jᵀ over its users.
         """
@@ -150,12 +151,12 @@ class CompletionProblem:
         return self._sum_over_users(_kernels().block_users, basis, (), (shape,))[0]
 
     def _item_scales(self, rank: int, energies: Array, total: float) -> Array:
-        """Return what WᵀW lacks at each item: the share of it that the item's users hold.
+        """Return the item scales s, by which WᵀW approximates the Hessian at each item.
 
-        With W fixed the Hessian at item i is Σ w_j w_jᵀ over its c_i users. That is about s_i·WᵀW,
-        with s_i their share of the energy of all users, and in some direction more by
-        (1 + √(r/c_i))². An item that nobody rated counts as rated once: its row must not move by
-        rounding.
+        With W fixed, the Hessian at item i is Σ w_j w_jᵀ over its c_i users. This is about
+        s_i·WᵀW, where s_i is their share of the energy of all users, and in some direction larger
+        by (1 + √(r/c_i))². An unrated item counts as rated once, so that rounding does not move
+        its row.
         """
         rated = energies > 0.0
         shares = np.where(rated, energies / (total or 1.0), 1.0 / self.ratings.n_users)
@@ -178,18 +179,18 @@ class CompletionProblem:
         arguments: tuple[Array, ...],
         shapes: tuple[tuple[int, ...], ...],
     ) -> list[Array]:
-        """Run a kernel over all blocks and add up the sums that it makes."""
+        """Run a kernel over all blocks and add up its sums."""
         table = (self.ratings.starts, self.ratings.items, self.ratings.values)
-        alpha = self.alpha * (basis.T @ basis)
+        ridge = self.alpha * (basis.T @ basis)
 
         def run(users: Block, sums: list[Array]) -> None:
-            kernel(*users, *table, basis, self.unobserved, alpha, *arguments, *sums)
+            kernel(*users, *table, basis, self.unobserved, ridge, *arguments, *sums)
 
         return add_blocks(run, self._blocks, shapes, self.threads)
 
 
 def _kernels() -> ModuleType:
-    # numba takes most of a second to import; only those who complete a table pay for it.
+    # Imported on first use: numba takes most of a second to import.
     from grassvine.problems import _kernels
 
     return _kernels

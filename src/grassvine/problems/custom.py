@@ -1,4 +1,4 @@
-"""A user's own problem: one plain function of the basis."""
+"""Custom problems, defined by a function of the basis."""
 
 import math
 from collections.abc import Callable
@@ -16,18 +16,18 @@ UserFunction = Callable[[Array], tuple[float, Array] | tuple[float, Array, Array
 
 @dataclass(frozen=True)
 class CustomProblem:
-    """A problem given by a function; no decorator, no automatic differentiation.
+    """A problem defined by a plain function that returns its cost and gradient.
 
     Parameters
     ----------
     n_items : int
-        The number of rows of the basis.
+        Number of rows of the basis.
     function : callable
         ``function(U)`` returns ``(cost, gradient)`` or ``(cost, gradient, curvature)``: the cost,
-        its Euclidean gradient (items×rank) and, where it is known, a rank×rank matrix K such that
-        the Hessian is at most about ξ ↦ ξK. With K the default step needs no tuning; without it
-        choose a step size. The cost must not change when U is replaced by UQ, Q a rotation;
-        :func:`grassvine.checks.check_problem` finds out.
+        its Euclidean gradient (items×rank) and, if known, a rank×rank matrix K such that the
+        Hessian is bounded by about ξ ↦ ξK. With K the default step needs no tuning; without it,
+        choose a step size. The cost must be the same for U and UQ with any orthogonal Q;
+        :func:`grassvine.checks.check_problem` verifies this.
     """
 
     n_items: int
@@ -39,11 +39,11 @@ class CustomProblem:
 
     @property
     def n_values(self) -> int:
-        """Nothing is known of the data."""
+        """Zero, because the data are not known."""
         return 0
 
     def evaluate(self, basis: Array) -> Evaluation:
-        """Call the function and check what it returns."""
+        """Call the function and check its result."""
         basis = as_argument(self, basis)
         rank = basis.shape[1]
         result = self.function(basis)
@@ -54,7 +54,9 @@ class CustomProblem:
             )
         cost = float(result[0])
         if not math.isfinite(cost):
-            raise DataError(f"the function of the problem returned the cost {cost}; mend it there.")
+            raise DataError(
+                f"the function of the problem returned the cost {cost}; return a finite number."
+            )
         gradient = as_matrix(
             result[1], n_items=self.n_items, rank=rank, name="the gradient", error=DataError
         )
@@ -66,5 +68,5 @@ class CustomProblem:
         return Evaluation(cost, gradient, curvature, curvature, np.ones(self.n_items))
 
     def weights(self, basis: Array) -> Array:
-        """Return no weights: the function keeps its own."""
+        """Return an empty array: weights are internal to the function."""
         return np.empty((0, basis.shape[1]))

@@ -1,15 +1,15 @@
-r"""Multitask regression: related linear models whose weights share a subspace.
+r"""Multitask regression: linear models whose coefficients lie in a common subspace.
 
 .. math::
 
     f(U) = \sum_t \min_{w_t} ½‖X_tUw_t − y_t‖² + ½λ‖w_t‖²
 
 with w_t = (UᵀX_tᵀX_tU + λI)⁻¹UᵀX_tᵀy_t and, by the envelope theorem, the Euclidean gradient
-Σ_t X_tᵀ(X_tUw_t − y_t)w_tᵀ. A task with more samples than features plus one is stored as the
-triangle R of [X_t y_t] = QR, which has the same costs, gradients and Hessians.
+Σ_t X_tᵀ(X_tUw_t − y_t)w_tᵀ. A task with more than m + 1 samples is stored as the triangular
+factor R of [X_t y_t] = QR, which has the same costs, gradients and Hessians.
 
-f is a function of the subspace alone while UᵀU = I; under the flat geometry ‖w_t‖ depends on the
-scale of U.
+f depends on the subspace alone if UᵀU = I; in the Euclidean geometry ‖w_t‖ depends on the scale of
+U.
 """
 
 from dataclasses import dataclass
@@ -24,33 +24,33 @@ from grassvine.foundations.errors import DataError
 from grassvine.foundations.options import real_number
 from grassvine.problems.base import Evaluation, as_argument
 
-# As in matrix completion: enough to solve a singular system, too little to be seen.
+# As in matrix completion: makes singular systems solvable with negligible effect.
 JITTER = 1e-13
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Stacked:
-    """The samples of all tasks that have any, one under the other."""
+    """The stacked samples of all tasks that have any."""
 
     features: Array
     targets: Array
     starts: NDArray[np.intp]
     sizes: NDArray[np.intp]
-    scales: Array  # tr(X_tᵀX_t)/m, the mean squared length of a feature
-    filled: NDArray[np.intp]  # the numbers of the tasks that have samples
+    scales: Array  # tr(X_tᵀX_t)/m, the mean squared norm of a feature
+    filled: NDArray[np.intp]  # indices of the tasks with samples
 
     def sum_rows(self, rows: Array) -> Array:
-        """Add the rows of each task."""
+        """Sum the rows of each task."""
         return np.add.reduceat(rows, self.starts, axis=0)
 
     def repeat(self, per_task: Array) -> Array:
-        """Give each sample what belongs to its task."""
+        """Repeat the row of each task once per sample."""
         return np.repeat(per_task, self.sizes, axis=0)
 
 
 @dataclass(frozen=True)
 class MultitaskProblem:
-    """The tasks of one agent, with ridge λ (``alpha``) on the weights."""
+    """Regression tasks of one agent, with ridge strength λ (``alpha``) on the weights."""
 
     tasks: Tasks
     alpha: float = 0.0
@@ -59,7 +59,7 @@ class MultitaskProblem:
         """Check the options."""
         real_number("alpha", self.alpha, least=0.0, error=DataError)
         if self.tasks.n_values == 0:
-            raise DataError("none of the tasks has a sample; give at least one.")
+            raise DataError("none of the tasks has a sample; pass at least one sample.")
 
     @property
     def n_items(self) -> int:
@@ -89,7 +89,7 @@ class MultitaskProblem:
         )
 
     def weights(self, basis: Array) -> Array:
-        """Return the tasks' weights W, tasks×rank; zero for a task without samples."""
+        """Return the weights W of the tasks, tasks×rank; zero for a task without samples."""
         basis = as_argument(self, basis)
         weights = np.zeros((self.tasks.n_tasks, basis.shape[1]))
         weights[self._stacked.filled] = self._fit(basis)[1]
@@ -106,8 +106,8 @@ class MultitaskProblem:
         residuals = np.sum(reduced * each, axis=1) - stacked.targets
         shift = np.sum(moved * each, axis=1)
         # Differentiate the normal equations Zᵀ(Zw − y) + λw = 0 with Z = XU.
-        force = stacked.sum_rows(residuals[:, None] * moved + shift[:, None] * reduced)
-        weights_change = stacked.repeat(-self._solve(reduced, force))
+        right = stacked.sum_rows(residuals[:, None] * moved + shift[:, None] * reduced)
+        weights_change = stacked.repeat(-self._solve(reduced, right))
         residuals_change = shift + np.sum(reduced * weights_change, axis=1)
         outer = residuals_change[:, None] * each + residuals[:, None] * weights_change
         return stacked.features.T @ outer
@@ -120,7 +120,7 @@ class MultitaskProblem:
         return moments, float(self.tasks.n_tasks)
 
     def _fit(self, basis: Array) -> tuple[Array, Array]:
-        """Return the features in the subspace, Z = XU, and the weights fitted to them."""
+        """Return the features in the subspace, Z = XU, and the fitted weights."""
         stacked = self._stacked
         reduced = stacked.features @ basis
         return reduced, self._solve(reduced, stacked.sum_rows(reduced * stacked.targets[:, None]))
@@ -152,7 +152,7 @@ class MultitaskProblem:
 
 
 def _compress(features: Array, targets: Array) -> tuple[Array, Array]:
-    """Return the triangle of [X y] where that has fewer rows."""
+    """Return [X y], or its triangular factor if that has fewer rows."""
     if len(targets) <= features.shape[1] + 1:
         return features, targets
     triangle = np.linalg.qr(np.column_stack([features, targets])).R

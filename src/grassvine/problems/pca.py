@@ -1,4 +1,4 @@
-"""Principal components: f(U) = −½ tr(UᵀCU) with C = XᵀX of the agent's samples X."""
+"""Principal component analysis: f(U) = −½ tr(UᵀCU), C = XᵀX, with the agent's samples X."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,10 +12,10 @@ from grassvine.problems.base import Evaluation, as_argument
 
 @dataclass(frozen=True)
 class PCAProblem:
-    """The samples of one agent, samples×items, centred as the caller wishes.
+    """PCA of the samples of one agent, samples×items; centring is left to the caller.
 
-    The weights of a sample are its coordinates, W = XU, and the squared error is that of the
-    samples' projection, ‖X − XUUᵀ‖². A step of length 1 is one orthogonal iteration.
+    The weights are the coordinates W = XU, and the squared error is that of the projection,
+    ‖X − XUUᵀ‖². A unit step is one orthogonal iteration.
     """
 
     samples: Array

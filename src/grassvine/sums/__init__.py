@@ -1,4 +1,4 @@
-"""Exact methods: programs over sums of all agents, which equal the pooled computation."""
+"""Exact methods: programs over sums of all agents, equivalent to pooled computation."""
 
 from grassvine.sums.agent import SumAgent
 from grassvine.sums.biased import BiasedFactorization

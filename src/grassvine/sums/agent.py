@@ -1,4 +1,4 @@
-"""The agent of programs over sums: it adds up along a spanning tree."""
+"""Agent for programs over sums, which are added up along a spanning tree."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -19,14 +19,14 @@ from grassvine.sums.program import Compute, Program, ProgramOutcome, flat, shape
 
 
 class SumAgent:
-    """An agent that runs a program and adds up along a tree.
+    """An agent that runs a program and adds up its sums along a spanning tree.
 
-    A sum is passed on before the part of the next is computed: all agents compute theirs at the
-    same time, whatever the tree.
+    A total is forwarded before the part of the next sum is computed, so all agents compute their
+    parts at the same time, whatever the tree.
 
-    It is brought back by its sums: the program is sent them again, and no part is computed but the
-    one of the sum under way. A checksum of all sums tells whether they are the right ones, for what
-    shapes they have is known only to who computes the parts.
+    An agent is restored by sending its program the logged totals again; only the part of the
+    current sum is recomputed. A checksum of all totals verifies them, because their expected shapes
+    are known only after computing the parts.
     """
 
     def __init__(self, number: int, problem: Problem, program: Program, tree: Tree):
@@ -43,49 +43,49 @@ class SumAgent:
         with one_blas_thread():
             part = next(program)
         self._iterate = part.iterate
-        self._to_compute: Compute | None = part.compute  # of the sum under way
+        self._pending: Compute | None = part.compute  # of the current sum
         self._part = self._partial = np.zeros(0)
         self._shapes: list[tuple[int, ...]] = []
 
     @property
     def id(self) -> int:
-        """Its number."""
+        """The agent's number."""
         return self._id
 
     def outgoing(self, slot: int) -> Message:
-        """Send up what is known so far, or down what all have; after the last sum, nothing."""
+        """Return the partial sum on the way up or the total on the way down; empty at the end."""
         over = bool(self._finished) and slot >= self._tree.first_slot(self._updates)
         if not (self._tree.is_upward(slot) or over):
             return Message(self._id, slot, {"sum": self._total})
-        self._begin()
+        self._compute_part()
         return Message(self._id, slot, {"sum": self._partial})
 
     def expected(self, slot: int) -> Shapes:
-        """Accept as many numbers as its own part has."""
-        self._begin()
+        """Return the shape of its own part."""
+        self._compute_part()
         return {"sum": self._part.shape}
 
     def precompute(self, slot: int) -> Callable[[], None] | None:
-        """Compute its part of the sum under way, unless the last one is still to be passed on."""
+        """Return the computation of its part, unless the last total is still to be forwarded."""
         forwarded = self._tree.forwarding_slot(self._id, self._updates - 1)
-        return self._begin if self._to_compute and slot > forwarded else None
+        return self._compute_part if self._pending and slot > forwarded else None
 
     def meet(self, slot: int, inbox: Sequence[Message]) -> StepReport:
-        """Add what the children send; with the sum of all, go on with the program.
+        """Add the children's partial sums, or advance the program with the total.
 
-        A lone agent hears its own part, which is the sum.
+        A single agent receives its own part, which is the total.
         """
-        self._begin()
+        self._compute_part()
         arrived = [self._numbers_of(message) for message in inbox]
         others = [message for message in inbox if message.sender != self._id]
         self._log_entry = []
         if not self._finished:
             if not others or inbox[0].sender == self._parent:
-                self._learn(arrived[0], self._shapes)
+                self._receive_total(arrived[0], self._shapes)
             else:
                 self._partial = self._part + sum(arrived)
                 if self._parent < 0:
-                    self._learn(self._partial, self._shapes)
+                    self._receive_total(self._partial, self._shapes)
         return StepReport(
             agent=self._id,
             slot=slot,
@@ -118,53 +118,53 @@ class SumAgent:
         return {**self._iterate.arrays(), "updates": np.array([self._updates], dtype=np.int64)}
 
     def log_entry(self) -> State:
-        """Return the arrays of the sum with which it went on, named by their places, if it did."""
+        """Return the arrays of the total received at the last meeting, if any, by position."""
         return {str(place): array for place, array in enumerate(self._log_entry)}
 
     def snapshot(self) -> State:
-        """Return what is known of the sum under way, and by what to know that all were told."""
-        self._begin()
-        return {**self._learned(), "partial": self._partial}
+        """Return the state, a checksum of all totals, and the current partial sum."""
+        self._compute_part()
+        return {**self._checked_state(), "partial": self._partial}
 
     def restore(self, log_entries: Iterable[State], snapshot: State) -> None:
-        """Go through the sums again, and compute this agent's part of the one under way."""
+        """Replay the totals, and compute this agent's part of the current sum."""
         with one_blas_thread():
             for log_entry in log_entries:
                 if log_entry:
-                    self._relearn(log_entry)
-            what, learned = f"the snapshot of agent {self._id}", self._learned()
-            shapes = {name: array.shape for name, array in learned.items()}
+                    self._replay(log_entry)
+            what, reached = f"the snapshot of agent {self._id}", self._checked_state()
+            shapes = {name: array.shape for name, array in reached.items()}
             size = np.size(snapshot.get("partial", ()))
-            told = checked_arrays(snapshot, {**shapes, "partial": (size,)}, what)
-            require_equal_state(told, learned, what)
-            self._begin()
+            arrays = checked_arrays(snapshot, {**shapes, "partial": (size,)}, what)
+            require_equal_state(arrays, reached, what)
+            self._compute_part()
         if size != self._part.size:
             raise MessageError(
-                f"'partial' in {what} has {size} numbers where {self._part.size} belong; "
-                "give what the same agent of the same plan told."
+                f"'partial' in {what} has {size} numbers instead of {self._part.size}; "
+                "pass the snapshot of the same agent and plan."
             )
-        self._partial = told["partial"]
+        self._partial = arrays["partial"]
 
-    def _learned(self) -> State:
+    def _checked_state(self) -> State:
         return {**self.state(), "checksum": np.array([self._checksum], dtype=np.int64)}
 
-    def _relearn(self, log_entry: State) -> None:
+    def _replay(self, log_entry: State) -> None:
         what = f"log entry {self._updates} of agent {self._id}"
         if self._finished:
-            raise MessageError(f"there is a {what}, whose program ended before; leave it out.")
+            raise MessageError(f"{what} comes after the end of its program; leave it out.")
         places = [str(place) for place in range(len(log_entry))]
         shapes = {place: np.shape(log_entry[place]) for place in places if place in log_entry}
-        told = checked_arrays(log_entry, shapes, what)
+        arrays = checked_arrays(log_entry, shapes, what)
         try:
-            self._learn(*flat(list(told.values())))
+            self._receive_total(*flat(list(arrays.values())))
         except Exception as cause:
             raise MessageError(
-                f"the program cannot follow {what} ({cause}); "
-                "give what the same agent of the same plan told."
+                f"the program cannot replay {what} ({cause}); "
+                "pass the log entries of the same agent and plan."
             ) from cause
 
-    def _learn(self, total: Array, shapes: Sequence[tuple[int, ...]]) -> None:
-        """Send the program a sum."""
+    def _receive_total(self, total: Array, shapes: Sequence[tuple[int, ...]]) -> None:
+        """Log a total and send it to the program."""
         self._total, self._log_entry = total, shaped(total, shapes)
         self._updates += 1
         self._checksum = crc32(total.data, crc32(repr(shapes).encode(), self._checksum))
@@ -173,23 +173,23 @@ class SumAgent:
         except StopIteration as end:
             ending: ProgramOutcome = end.value
             self._iterate, self._finished = ending.iterate, ending.reason
-            # The others may need this agent to pass on messages for a while: empty ones.
-            self._to_compute = lambda: (np.zeros(0),)
+            # Other agents may still need this one to forward messages, now empty.
+            self._pending = lambda: (np.zeros(0),)
         else:
-            self._iterate, self._to_compute = part.iterate, part.compute
+            self._iterate, self._pending = part.iterate, part.compute
 
-    def _begin(self) -> None:
-        """Compute its part of the sum under way, if that is not done."""
-        if self._to_compute:
-            self._part, self._shapes = flat(self._to_compute())
-            self._partial, self._to_compute = self._part, None
+    def _compute_part(self) -> None:
+        """Compute its part of the current sum, if it is still pending."""
+        if self._pending:
+            self._part, self._shapes = flat(self._pending())
+            self._partial, self._pending = self._part, None
 
     def _numbers_of(self, message: Message) -> Array:
         name = f"the sum that agent {message.sender} sent at slot {message.slot}"
         numbers = as_numbers(message.arrays["sum"], name=name, error=MessageError)
         if numbers.shape != self._part.shape:
             raise MessageError(
-                f"agent {message.sender} sent {numbers.size} numbers at slot {message.slot} where "
-                f"{self._part.size} belong; it follows another plan."
+                f"agent {message.sender} sent {numbers.size} numbers at slot {message.slot} "
+                f"instead of {self._part.size}; use the same plan for all agents."
             )
         return numbers

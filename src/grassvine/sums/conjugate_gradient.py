@@ -1,4 +1,4 @@
-r"""Preconditioned conjugate gradients on the manifold, over sums of all agents.
+r"""Preconditioned conjugate gradients on the Grassmann manifold, over sums of all agents.
 
 .. math::
 
@@ -7,13 +7,13 @@ r"""Preconditioned conjugate gradients on the manifold, over sums of all agents.
         β = \max(0, ⟨z, g − \mathrm{Proj}\,g_{old}⟩ / ⟨z_{old}, g_{old}⟩) \\
     t &= −⟨g, d⟩ / Σ⟨d, \mathrm{Hess} f_i[d]⟩, \qquad U ← \mathrm{Exp}_U(t\,d)
 
-t is the minimiser of the second-order model along d, at most 0.8/‖d‖₂, and halved while the cost
-rises; there is no step size to choose. An iteration is one sum of m·r + r² + 2 numbers and one of a
-single number.
+t minimises the second-order model along d, is limited to 0.8/‖d‖₂, and is halved while the cost
+rises; there is no step size to choose. An iteration takes one sum of m·r + r² + 2 numbers and one
+of a single number.
 
-The end is when the gradient's length has fallen to a tolerance, its length being ⟨z, g⟩^½. As M is
-about the Hessian, ½⟨z, g⟩ is about what is still to be gained, in the unit of the cost: the units
-of raw features do not matter.
+The descent stops when the gradient norm ⟨z, g⟩^½ has fallen to a tolerance. Since M approximates
+the Hessian, ½⟨z, g⟩ approximates the remaining decrease in units of the cost, so the units of raw
+features do not matter.
 """
 
 import math
@@ -29,25 +29,25 @@ from grassvine.problems.base import TwiceDifferentiable
 from grassvine.sums.program import Iterate, Subprogram, all_reduce
 
 LONGEST = 0.8  # radians: the largest principal angle of a step
-MOST_HALVINGS = 30
-# Costs are sums of many squares: they are known to about this share of themselves.
+MAX_HALVINGS = 30
+# Relative accuracy of costs, which are sums of many squares.
 ROUNDING = 1e-10
-# A gradient is what projection leaves of the slope: below this share of it, it is rounding.
-NO_SLOPE = 1e-14
+# A projected gradient below this fraction of the Euclidean gradient is rounding.
+ZERO_GRADIENT = 1e-14
 
 _GRASSMANN = Grassmann()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Point:
-    """A basis and what all agents together know there."""
+    """A basis and the evaluations of all agents there, summed."""
 
     basis: Array
     cost: float
     squared_error: float
-    euclidean_gradient: Array  # the Euclidean gradient
+    euclidean_gradient: Array
     gram: Array
-    monitored: float = 0.0  # what a watch counts
+    monitored: float = 0.0  # the number that a monitor computes
 
     @property
     def gradient(self) -> Array:
@@ -56,15 +56,15 @@ class Point:
 
     @property
     def iterate(self) -> Iterate:
-        """What others may see."""
+        """The iterate that is reported to others."""
         return Iterate(self.basis, self.cost, float(np.linalg.norm(self.gradient)))
 
 
 class Preconditioner(Protocol):
-    """A preconditioner M; it may need sums of its own before it can divide."""
+    """A preconditioner M, which may need sums of its own."""
 
     def prepare(self, point: Point, iteration: int) -> Subprogram[None]:
-        """Add up what it needs at a point."""
+        """Sum the quantities that it needs at a point."""
         ...
 
     def apply_inverse(self, point: Point, tangent: Array) -> Array:
@@ -73,20 +73,20 @@ class Preconditioner(Protocol):
 
 
 class Monitor(Protocol):
-    """Counts something at each point, which is added up beside the cost, and may end a descent."""
+    """A number that is computed at each point, summed with the cost, and may stop a descent."""
 
     def count(self, basis: Array) -> float:
         """Return this agent's part of the number."""
         ...
 
     def check(self, point: Point) -> str:
-        """Look at a point that was reached; return why to end there, or nothing."""
+        """Inspect an accepted point; return a reason to stop there, or an empty string."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DescentResult:
-    """Where a descent ended, why, and whether that is a minimum."""
+    """The final point of a descent, why it stopped, and whether it converged."""
 
     point: Point
     iterations: int
@@ -99,11 +99,11 @@ Descent: TypeAlias = Subprogram[DescentResult]
 
 @dataclass(frozen=True, slots=True)
 class StoppingRule:
-    """When to stop: at a gradient, after iterations, or when the descent is stuck.
+    """When to stop: at a tolerance, after ``max_iter`` iterations, or when the descent is stuck.
 
-    It is stuck when the cost fell by less than 1 % in each of ``n_iter_no_change`` iterations in a
-    row, and the gradient is still longer than the fraction ``steady`` of what it was before them.
-    With ``n_iter_no_change=0`` it is never stuck.
+    It is stuck if the cost fell by less than the fraction ``slow`` in each of ``n_iter_no_change``
+    consecutive iterations, and the gradient norm is still above the fraction ``steady`` of its
+    value before them. With ``n_iter_no_change=0`` this is not checked.
     """
 
     tol: float
@@ -113,7 +113,7 @@ class StoppingRule:
     slow: float = 0.01
 
     def stuck(self, lengths: Sequence[float]) -> bool:
-        """Tell whether the gradient is about as long as it was before those iterations."""
+        """Return whether the gradient norm has hardly changed over these iterations."""
         return lengths[-1] > self.steady * lengths[-1 - self.n_iter_no_change]
 
 
@@ -124,7 +124,7 @@ def evaluate(
 
     def own() -> tuple[Array, Array, Array]:
         here = problem.evaluate(basis)
-        # It is NaN where it means nothing; a sum is one of numbers.
+        # Some problems have no squared error; their NaN must not enter the sum.
         error = 0.0 if math.isnan(here.squared_error) else here.squared_error
         numbers = [here.cost, error, *([monitor.count(basis)] if monitor else [])]
         return here.gradient, here.gram, np.array(numbers)
@@ -145,49 +145,51 @@ def conjugate_gradient(
     point = yield from evaluate(problem, start, Iterate(start), monitor)
     if monitor:
         monitor.check(point)
-    lengths: list[float] = []  # of the gradients
-    towards = last_gradient = None
+    norms: list[float] = []  # of the preconditioned gradients
+    last_direction = last_gradient = None
     last_product = 1.0
     slow = 0
     for iteration in range(stopping.max_iter):
         gradient = point.gradient
-        if float(np.linalg.norm(gradient)) <= NO_SLOPE * float(
+        if float(np.linalg.norm(gradient)) <= ZERO_GRADIENT * float(
             np.linalg.norm(point.euclidean_gradient)
         ):
-            reason = "the gradient is zero but for rounding"
+            reason = "the gradient is zero up to rounding"
             return DescentResult(point, iteration, reason, converged=True)
         yield from preconditioner.prepare(point, iteration)
         scaled = _GRASSMANN.project(point.basis, preconditioner.apply_inverse(point, gradient))
         product = float(np.sum(scaled * gradient))
-        lengths.append(math.sqrt(max(product, 0.0)))
-        if lengths[-1] <= stopping.tol * lengths[0]:
-            reason = f"the gradient fell to {stopping.tol:g} of its first length"
+        norms.append(math.sqrt(max(product, 0.0)))
+        if norms[-1] <= stopping.tol * norms[0]:
+            reason = f"the gradient norm fell to {stopping.tol:g} of its initial value"
             return DescentResult(point, iteration, reason, converged=True)
         if (
             stopping.n_iter_no_change
             and slow >= stopping.n_iter_no_change
-            and stopping.stuck(lengths)
+            and stopping.stuck(norms)
         ):
-            reason = f"the cost fell by less than {stopping.slow:.0%} {slow} times running"
+            reason = (
+                f"the cost fell by less than {stopping.slow:.0%} in {slow} consecutive iterations"
+            )
             return DescentResult(point, iteration, reason, converged=False)
         direction = -scaled
-        if towards is not None and last_gradient is not None:
-            carried = _GRASSMANN.project(point.basis, last_gradient)
-            beta = max(0.0, (product - float(np.sum(scaled * carried))) / last_product)
-            mixed = direction + beta * _GRASSMANN.project(point.basis, towards)
+        if last_direction is not None and last_gradient is not None:
+            transported = _GRASSMANN.project(point.basis, last_gradient)
+            beta = max(0.0, (product - float(np.sum(scaled * transported))) / last_product)
+            mixed = direction + beta * _GRASSMANN.project(point.basis, last_direction)
             if float(np.sum(mixed * gradient)) < 0.0:
                 direction = mixed
         there = yield from _search(problem, point, gradient, direction, monitor)
         if there is None:
             return DescentResult(
-                point, iteration, "no step improves the cost any more", converged=True
+                point, iteration, "no step reduces the cost any further", converged=True
             )
-        gained = (point.cost - there.cost) / abs(point.cost) if point.cost else 0.0
-        slow = slow + 1 if gained < stopping.slow else 0
-        point, towards, last_gradient, last_product = there, direction, gradient, product
+        decrease = (point.cost - there.cost) / abs(point.cost) if point.cost else 0.0
+        slow = slow + 1 if decrease < stopping.slow else 0
+        point, last_direction, last_gradient, last_product = there, direction, gradient, product
         if monitor and (reason := monitor.check(point)):
             return DescentResult(point, iteration + 1, reason, converged=False)
-    reason = f"{stopping.max_iter} iterations were done"
+    reason = f"reached the limit of {stopping.max_iter} iterations"
     return DescentResult(point, stopping.max_iter, reason, converged=False)
 
 
@@ -198,25 +200,25 @@ def _search(
     direction: Array,
     monitor: Monitor | None,
 ) -> Subprogram[Point | None]:
-    """Go to the minimiser of the second-order model, or less far while the cost rises."""
+    """Move to the minimiser of the second-order model, or less far while the cost rises."""
 
     def own() -> tuple[float]:
         return (float(np.sum(direction * problem.hessian_product(point.basis, direction))),)
 
     (curvature_along,) = yield from all_reduce(point.iterate, own)
-    curved = float(curvature_along) - float(
+    curvature = float(curvature_along) - float(
         np.sum(direction * (direction @ (point.basis.T @ point.euclidean_gradient)))
     )
     descent = -float(np.sum(gradient * direction))
-    step = descent / curved if curved > 0.0 else 1.0
+    step = descent / curvature if curvature > 0.0 else 1.0
     length = float(np.linalg.norm(direction, 2))
     step = min(step, LONGEST / length) if length else step
-    for _ in range(MOST_HALVINGS):
+    for _ in range(MAX_HALVINGS):
         basis = _GRASSMANN.exp(point.basis, step * direction)
         there = yield from evaluate(problem, basis, point.iterate, monitor)
         if there.cost <= point.cost:
             return there
-        # Where the model promises no more than rounding, costs cannot tell better from worse.
+        # If the predicted decrease is rounding, comparing costs is meaningless.
         rounding = ROUNDING * abs(point.cost)
         if step * descent <= rounding:
             return there if there.cost <= point.cost + rounding else None

@@ -1,15 +1,15 @@
-r"""Completion rank by rank: how to start where random starts stick.
+r"""Completion with increasing rank, for tables on which random starts get stuck.
 
-Rank 1 begins with the dominant direction of the table, found by power iterations over sums. At each
+Rank 1 starts with the dominant direction of the table, found by power iterations over sums. At each
 rank conjugate gradients run until the cost hardly falls; then the dominant direction of the
 *clipped* residual is added. Large residuals belong to single entries, and unclipped they would pull
-the new direction to single items. The last rank is descended with the block preconditioner.
+the new direction towards single items. The final rank uses the block preconditioner.
 
-Where little more is known than a table of that rank has degrees of freedom, a descent without
-penalties may creep along for ever, on directions that belong to single items. It is interrupted
-then and begun anew with other random vectors, until one settles at a minimum or two come equally
-far: then it was noise that slowed them. The certificate that a table without noise is recovered is
-its residual, ‖P_Ω(UWᵀ − Y)‖ ≤ 1e-9·‖P_Ω(Y)‖.
+If the table has few more known entries than degrees of freedom, a descent without regularisation
+may progress very slowly, along directions that belong to single items. It is then stopped and
+restarted with other random vectors, until one converges or two reach nearly equal costs, which
+indicates that noise slowed them down. A table without noise is certified as recovered by its
+residual, ‖P_Ω(UWᵀ − Y)‖ ≤ 1e-9·‖P_Ω(Y)‖.
 """
 
 import math
@@ -32,20 +32,20 @@ from grassvine.sums.preconditioners import ItemBlocks, ItemScaling
 from grassvine.sums.program import Iterate, Subprogram, all_reduce
 
 FIRST_POWERS, LATER_POWERS = 8, 6  # power iterations
-BETWEEN = StoppingRule(tol=1e-8, max_iter=30, n_iter_no_change=2)
-MOST_AT_THE_END = 250  # iterations
-# A descent that is going to settle shortens its gradient meanwhile.
-PATIENCE, STEADY = 12, 0.1
-MOST_ATTEMPTS = 5
-EQUAL = 0.05  # of the cost
+INTERMEDIATE = StoppingRule(tol=1e-8, max_iter=30, n_iter_no_change=2)
+MAX_FINAL_ITER = 250
+# A descent that will converge reduces its gradient norm within this number of iterations.
+N_ITER_NO_CHANGE, STEADY = 12, 0.1
+MAX_ATTEMPTS = 5
+EQUAL_COST = 0.05  # relative difference
 RECOVERED = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Known:
-    """What all agents know together: the share of the users of each item, and of the table.
+    """Pooled statistics: the share of users who rated each item, and the density of the table.
 
-    ``shares`` have λ + μ added; ``energy`` is ‖P_Ω(Y)‖².
+    ``shares`` include λ + μ; ``energy`` is ‖P_Ω(Y)‖².
     """
 
     shares: Array
@@ -54,37 +54,37 @@ class Known:
 
 
 def complete_by_rank(problem: CompletesRatings, rank: int, seed: int, tol: float) -> Descent:
-    """Minimise the cost of all agents, from rank 1 upwards."""
-    free = not problem.alpha
-    problem = _without_carried(problem, rank) if free else problem
+    """Minimise the cost of all agents, increasing the rank from 1."""
+    unregularised = not problem.alpha
+    problem = _without_interpolated(problem, rank) if unregularised else problem
     known = yield from add_known(problem)
-    to_the_end = StoppingRule(tol, MOST_AT_THE_END)
-    if not free:
-        return (yield from _attempt(problem, rank, seed, known, to_the_end))
-    stopping = replace(to_the_end, n_iter_no_change=PATIENCE, steady=STEADY)
+    final = StoppingRule(tol, MAX_FINAL_ITER)
+    if not unregularised:
+        return (yield from _attempt(problem, rank, seed, known, final))
+    stopping = replace(final, n_iter_no_change=N_ITER_NO_CHANGE, steady=STEADY)
     best = yield from _attempt(problem, rank, seed, known, stopping)
-    for attempt in range(1, MOST_ATTEMPTS):
+    for attempt in range(1, MAX_ATTEMPTS):
         if best.converged:
             break
         other = yield from _attempt(problem, rank, seed, known, stopping, attempt)
         best, worse = sorted((best, other), key=lambda descent: descent.point.cost)
-        if worse.point.cost <= (1.0 + EQUAL) * best.point.cost:
+        if worse.point.cost <= (1.0 + EQUAL_COST) * best.point.cost:
             break
     if not best.converged:
         blocks = ItemBlocks(problem, known.density)
-        best = yield from conjugate_gradient(problem, best.point.basis, blocks, to_the_end)
+        best = yield from conjugate_gradient(problem, best.point.basis, blocks, final)
     if recovered(best, known):
         return replace(best, reason=f"the table is recovered: {best.reason}")
     return best
 
 
 def recovered(descent: DescentResult, known: Known) -> bool:
-    """Tell whether nothing is left of the known entries: the certificate of a noiseless table."""
+    """Return whether the residual vanishes at the known entries: the certificate of recovery."""
     return math.sqrt(descent.point.squared_error) <= RECOVERED * math.sqrt(known.energy)
 
 
 def add_known(problem: CompletesRatings) -> Subprogram[Known]:
-    """Add up which share of the users rated each item, of the table, and the squares of all."""
+    """Sum the number of ratings of each item, the number of users, and the squared ratings."""
     ratings = problem.ratings
     counts, n_users, energy = yield from all_reduce(
         Iterate(np.zeros((ratings.n_items, 0))),
@@ -95,7 +95,7 @@ def add_known(problem: CompletesRatings) -> Subprogram[Known]:
         ),
     )
     density = float(counts.sum()) / (ratings.n_items * float(n_users))
-    # An item that nobody rated counts as rated once: its row must not move by rounding.
+    # Count an unrated item as rated once, so that rounding does not move its row.
     shares = np.maximum(counts, 1.0) / float(n_users)
     return Known(shares + problem.alpha, density, float(energy))
 
@@ -108,12 +108,12 @@ def _attempt(
     stopping: StoppingRule,
     attempt: int = 0,
 ) -> Descent:
-    """Go up the ranks once, and down to a minimum at the last."""
+    """Increase the rank once from 1, and minimise at the final rank."""
     preconditioner = ItemScaling(known.shares)
     basis = np.zeros((problem.n_items, 0))
     for size in range(1, rank):
         basis = yield from widened(problem, basis, seed, attempt)
-        descent = yield from conjugate_gradient(problem, basis, preconditioner, BETWEEN)
+        descent = yield from conjugate_gradient(problem, basis, preconditioner, INTERMEDIATE)
         basis = descent.point.basis
         assert basis.shape[1] == size
     basis = yield from widened(problem, basis, seed, attempt)
@@ -121,8 +121,8 @@ def _attempt(
     return (yield from conjugate_gradient(problem, basis, blocks, stopping))
 
 
-def _without_carried(problem: CompletesRatings, rank: int) -> CompletesRatings:
-    """Set users aside whose entries any basis fits: at λ = 0 those with no more than the rank."""
+def _without_interpolated(problem: CompletesRatings, rank: int) -> CompletesRatings:
+    """Exclude users with at most ``rank`` entries, which any basis fits exactly at λ = 0."""
     ratings = problem.ratings
     counts = np.diff(ratings.starts)
     kept = ratings.take_values(np.repeat(counts > rank, counts))
@@ -132,7 +132,7 @@ def _without_carried(problem: CompletesRatings, rank: int) -> CompletesRatings:
 def widened(
     problem: CompletesRatings, basis: Array, seed: int, attempt: int = 0
 ) -> Subprogram[Array]:
-    """Return the basis with the dominant direction of the clipped residual beside it."""
+    """Return the basis extended by the dominant direction of the clipped residual."""
     ratings = problem.ratings
     size = basis.shape[1]
     iterate = Iterate(basis)
@@ -148,28 +148,28 @@ def widened(
 
     @cache
     def table() -> Any:
-        from scipy.sparse import csr_array  # takes long to import, and only completion needs it
+        from scipy.sparse import csr_array  # slow to import, and only completion needs it
 
         clipped = np.clip(residuals(), -bound, bound)
         shape = (ratings.n_users, ratings.n_items)
         return csr_array((clipped, ratings.items, ratings.starts), shape=shape)
 
-    def pushed(direction: Array) -> tuple[Array]:
+    def gram_product(direction: Array) -> tuple[Array]:
         return (table().T @ (table() @ direction),)
 
     rng = stream(seed, "start", "direction", size, attempt)
-    direction = _away_from(basis, rng.standard_normal(ratings.n_items))
+    direction = _orthogonalised(basis, rng.standard_normal(ratings.n_items))
     for _ in range(LATER_POWERS if size else FIRST_POWERS):
-        (power,) = yield from all_reduce(iterate, partial(pushed, direction))
-        if not power.any():  # nothing is left: any direction will do
+        (power,) = yield from all_reduce(iterate, partial(gram_product, direction))
+        if not power.any():  # the residual is zero: any direction will do
             break
-        direction = _away_from(basis, power)
+        direction = _orthogonalised(basis, power)
     return np.ascontiguousarray(np.column_stack([basis, direction]))
 
 
-def _away_from(basis: Array, vector: Array) -> Array:
-    """Return the unit vector of the part that is orthogonal to a basis."""
-    # Twice: once leaves a part of the size of rounding, which a short rest would magnify.
+def _orthogonalised(basis: Array, vector: Array) -> Array:
+    """Return the normalised component of a vector that is orthogonal to a basis."""
+    # Twice: normalising a short remainder magnifies the rounding errors of the first pass.
     for _ in range(2):
         vector = vector - basis @ (basis.T @ vector)
         vector = vector / (float(np.linalg.norm(vector)) or 1.0)

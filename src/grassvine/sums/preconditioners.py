@@ -1,4 +1,4 @@
-"""Preconditioners of the exact methods, each made of sums over all agents."""
+"""Preconditioners of the exact methods, built from sums over all agents."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from grassvine.problems.base import CompletesRatings
 from grassvine.sums.conjugate_gradient import Point
 from grassvine.sums.program import Subprogram, all_reduce
 
-# A direction without weights, or a feature without values, must not be divided by zero.
+# Avoids division by zero for directions without weights and features without values.
 FLOOR = 1e-14
 REFRESH = 15  # iterations
 
@@ -21,10 +21,10 @@ def _nothing() -> Subprogram[None]:
 
 @dataclass(frozen=True, slots=True)
 class IdentityPreconditioner:
-    """No preconditioner."""
+    """The identity."""
 
     def prepare(self, point: Point, iteration: int) -> Subprogram[None]:
-        """Add up nothing."""
+        """Sum nothing."""
         return _nothing()
 
     def apply_inverse(self, point: Point, tangent: Array) -> Array:
@@ -34,12 +34,12 @@ class IdentityPreconditioner:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ItemScaling:
-    """Completion: diag(p_i + λ + μ)·ξ·WᵀW, p_i being the share of the users who rated item i."""
+    """Completion: diag(p_i + λ + μ)·ξ·WᵀW, where p_i is the share of users who rated item i."""
 
     scales: Array
 
     def prepare(self, point: Point, iteration: int) -> Subprogram[None]:
-        """Add up nothing."""
+        """Sum nothing."""
         return _nothing()
 
     def apply_inverse(self, point: Point, tangent: Array) -> Array:
@@ -48,12 +48,12 @@ class ItemScaling:
 
 
 class ItemBlocks:
-    r"""Completion: item by item the Hessian with the users eliminated and residuals left out.
+    r"""Completion: the item blocks of the Hessian, with users eliminated and residuals neglected.
 
     .. math:: M_i = Σ_j (1−λ)(1 − (1−λ)u_iᵀS_j^{-1}u_i) w_jw_jᵀ + (10^{-3}p + λ + μ) WᵀW
 
-    over the users j of item i, p being the known share of the table. It costs a sum of m·r(r+1)/2
-    numbers, and is taken anew every 15 iterations.
+    over the users j of item i, where p is the density of the table. It takes a sum of m·r(r+1)/2
+    numbers, and is recomputed every 15 iterations.
     """
 
     def __init__(self, problem: CompletesRatings, density: float):
@@ -62,7 +62,7 @@ class ItemBlocks:
         self._blocks = np.zeros(0)
 
     def prepare(self, point: Point, iteration: int) -> Subprogram[None]:
-        """Add up the blocks."""
+        """Sum the blocks, if they are due."""
         if iteration % REFRESH == 0:
             (total,) = yield from all_reduce(
                 point.iterate, lambda: (self._problem.item_blocks(point.basis),)
@@ -78,12 +78,12 @@ class ItemBlocks:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KroneckerPreconditioner:
-    """Multitask: (Σ X_tᵀX_t/T + λI)·ξ·WᵀW, the Hessian as if all tasks had the same features."""
+    """Multitask: (Σ X_tᵀX_t/T + λI)·ξ·WᵀW, the Hessian if all tasks had the same features."""
 
     features: Array
 
     def prepare(self, point: Point, iteration: int) -> Subprogram[None]:
-        """Add up nothing."""
+        """Sum nothing."""
         return _nothing()
 
     def apply_inverse(self, point: Point, tangent: Array) -> Array:

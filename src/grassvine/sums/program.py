@@ -1,12 +1,12 @@
-"""Methods made of sums: all agents run one program, and what they must agree on are sums over all.
+"""Programs over sums: all agents run one program, which communicates by sums over all agents.
 
-A program is a generator that each agent runs over its own problem. It yields how to compute its
-part of a sum and is sent the sum of all parts, which has the same bits everywhere; so all agents
-take the same decisions, and stand at the same point. Here the sums go up and down a tree;
-:func:`run_pooled` runs the same program for one owner of all data.
+A program is a generator that each agent runs on its own problem. It yields how to compute the
+agent's part of a sum and is sent the total, which has the same bits at every agent; so all agents
+make the same decisions and are at the same point. Agents add up along a tree; :func:`run_pooled`
+runs the same program for a single owner of all the data.
 
-All that takes a pass over the data happens in computing a part: a program that is told its sums
-once more goes through them without one.
+Passes over the data happen only while a part is computed, so a program can be replayed from its
+totals without any.
 """
 
 import math
@@ -26,8 +26,8 @@ from grassvine.problems.base import Problem, as_local_problem
 class Iterate:
     """The current point of a program: a basis, the cost of all agents, and the gradient norm.
 
-    A model that has more than a basis is a subclass, with methods of its own for its arrays and
-    for its fit to one agent's data. The agent, the tree and the engines know only these methods.
+    Models with more than a basis are subclasses that override the methods for their arrays and
+    their fit to one agent's data; agents and engines use only these methods.
     """
 
     basis: Array
@@ -44,16 +44,16 @@ class Iterate:
         return evaluation.cost, evaluation.squared_error
 
 
-# Returns the arrays and numbers that are this agent's part of a sum.
+# Returns the arrays and numbers of this agent's part of a sum.
 Compute: TypeAlias = Callable[[], Sequence[Array | float]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """How to compute an agent's part of a sum, and where its program stands.
+    """How to compute an agent's part of a sum, and the current iterate of its program.
 
-    Who runs the program calls ``compute`` before it sends the sum, once, or not at all where it
-    knows the sum already. It changes nothing but what it keeps for later parts.
+    ``compute`` is called at most once before the total is sent, and not at all if the total is
+    already known. Its only side effect is caching for later parts.
     """
 
     compute: Compute
@@ -62,32 +62,32 @@ class Part:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ProgramOutcome:
-    """Where a program ended, and why."""
+    """The final iterate of a program, and the reason why it stopped."""
 
     iterate: Iterate
     reason: str
 
 
 Result = TypeVar("Result")
-# Is sent the arrays of its parts, summed over all agents.
+# A generator that is sent the arrays of its parts, summed over all agents.
 Subprogram: TypeAlias = Generator[Part, list[Array], Result]
 Program: TypeAlias = Subprogram[ProgramOutcome]
 
 
 def all_reduce(iterate: Iterate, compute: Compute) -> Subprogram[list[Array]]:
-    """Add several arrays over all agents in one sum; for use with ``yield from``."""
+    """Sum several arrays over all agents in one round; for use with ``yield from``."""
     return (yield Part(compute, iterate))
 
 
 def flat(arrays: Sequence[ArrayLike]) -> tuple[Array, list[tuple[int, ...]]]:
-    """Return the numbers of several arrays one after the other, and the arrays' shapes."""
+    """Return several arrays concatenated into one vector, and their shapes."""
     numbers = [np.asarray(array, dtype=np.float64) for array in arrays]
     shapes = [array.shape for array in numbers]
     return np.concatenate([array.ravel() for array in numbers]), shapes
 
 
 def shaped(numbers: Array, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
-    """Return the arrays of which :func:`flat` made numbers and shapes."""
+    """Return the arrays that :func:`flat` concatenated."""
     ends = np.cumsum([math.prod(shape) for shape in shapes])
     pieces = np.split(numbers, ends[:-1])
     return [piece.reshape(shape) for piece, shape in zip(pieces, shapes, strict=True)]
@@ -96,7 +96,7 @@ def shaped(numbers: Array, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
 def map_iterates(
     program: Subprogram[Result], change: Callable[[Iterate], Iterate]
 ) -> Subprogram[Result]:
-    """Run a program and change what others see of where it stands on the way."""
+    """Run a program with ``change`` applied to its intermediate iterates."""
     part = next(program)
     while True:
         total = yield replace(part, iterate=change(part.iterate))
@@ -108,7 +108,7 @@ def map_iterates(
 
 
 def run_pooled(program: Program) -> ProgramOutcome:
-    """Run a program for one owner of all data, whose part is the sum."""
+    """Run a program for a single owner of all the data, whose part is the total."""
     with one_blas_thread():
         part = next(program)
         while True:

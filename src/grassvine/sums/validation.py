@@ -1,18 +1,19 @@
-r"""Choose λ and the rank of plain completion on entries that every agent holds out of its own.
+r"""Selection of λ and the rank of plain completion on entries that every agent holds out.
 
-Nothing but sums is sent: the squared error at the held-out entries of all is one more number in the
-sum that yields cost and gradient, so all agents see it at every iteration and stop together.
+Only sums are sent: the squared error at all held-out entries is one more number in the sum that
+yields cost and gradient, so all agents know it at every iteration and stop together.
 
-U is orthonormal, so a user who knows a share p of the items has A_j ≈ pI, and
+U is orthonormal, so a user who rated a share p of the items has A_j ≈ pI, and
 
 .. math:: S_j ∝ A_j + \frac{λ}{1−λ} I
 
-shrinks its weights by about p / (p + λ/(1−λ)). That ratio has no unit; so λ/(1−λ) is sought among
-p·2^{−k}. A ridge μ adds nothing to choose: the subspace of λ is that of μ = λ/(1−λ).
+shrinks its weights by about p / (p + λ/(1−λ)). This ratio is dimensionless, so λ/(1−λ) is searched
+among p·2^{−k}. A ridge μ need not be searched: the subspace for λ is that for μ = λ/(1−λ).
 
-The ranks pass by from 1 upwards as in :mod:`grassvine.sums.continuation`. A descent ends when the
-held-out error has not fallen for a while, and counts with its best point. At a rank that may be
-chosen λ goes up or down, each descent beginning at the best point so far, until the error rises.
+The rank increases from 1 as in :mod:`grassvine.sums.continuation`. A descent stops when the
+held-out error has stopped falling, and its result is its best point. At each rank that may be
+chosen, λ is decreased or increased until the error rises; each descent starts at the best point so
+far.
 """
 
 import math
@@ -41,17 +42,17 @@ from grassvine.sums.statistics import RatingStatistics, rating_statistics
 if TYPE_CHECKING:
     from grassvine.sums.validated import Validated
 
-FIRST_STEP, LEAST_STEP, MOST_STEP = 2, -4, 14  # k of λ/(1−λ) = p·2^{−k}
-# A squared error is lower if it is so by more than this share: less may be rounding.
+FIRST_STEP, MIN_STEP, MAX_STEP = 2, -4, 14  # k of λ/(1−λ) = p·2^{−k}
+# A smaller relative decrease of a squared error may be rounding.
 MARGIN = 2e-4
-# If it rises by more than this share until a descent ends, stopping early is what kept it low.
+# If the error rises by more than this fraction by the end of a descent, it needs early stopping.
 RISE = 2e-2
-RANK_PATIENCE = 2  # ranks in a row that are not better
+N_RANKS_NO_CHANGE = 2  # consecutive ranks without improvement
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ValidatedIterate(Iterate):
-    """The current model: a basis for the ratings less a centre, with λ."""
+    """The current model: a basis for the centred ratings, their centre, and λ."""
 
     centre: float
     unobserved: float
@@ -66,13 +67,13 @@ class ValidatedIterate(Iterate):
 
     @classmethod
     def from_arrays(cls, arrays: State) -> "ValidatedIterate":
-        """Return the model of an agent's state."""
+        """Return the model in an agent's state."""
         (centre,), (unobserved,) = arrays["centre"], arrays["unobserved"]
         basis = arrays["basis"].astype(np.float64)
         return cls(basis, centre=float(centre), unobserved=float(unobserved))
 
     def fit_to(self, problem: Problem) -> tuple[float, float]:
-        """Return cost and squared error of an agent's entries, all of them, less the centre."""
+        """Return the cost and squared error of all entries of an agent, after centring."""
         assert isinstance(problem, CompletesRatings)
         entries = problem.ratings.shifted(-self.centre)
         evaluation = problem.with_ratings(entries, unobserved=self.unobserved).evaluate(self.basis)
@@ -80,12 +81,12 @@ class ValidatedIterate(Iterate):
 
 
 class HeldOut:
-    """Watches a descent by the error at entries that it does not see."""
+    """A monitor that stops a descent when the error at held-out entries stops falling."""
 
     def __init__(self, problem: CompletesRatings, held: Ratings, n_iter_no_change: int):
         self._problem, self._held, self._n_iter_no_change = problem, held, n_iter_no_change
-        self._waited = 0
-        self.seen: list[float] = []  # the squared errors of all agents
+        self._n_no_change = 0
+        self.seen: list[float] = []  # squared errors of all agents
         self.best: Point | None = None
 
     def count(self, basis: Array) -> float:
@@ -94,20 +95,20 @@ class HeldOut:
         return float(residuals @ residuals)
 
     def check(self, point: Point) -> str:
-        """Keep the best point; after some that are not better, end."""
+        """Record the best point; stop after ``n_iter_no_change`` points without improvement."""
         self.seen.append(point.monitored)
         if self.best is None or is_lower(point.monitored, self.best.monitored):
-            self.best, self._waited = point, 0
+            self.best, self._n_no_change = point, 0
         else:
-            self._waited += 1
-        if self._waited < self._n_iter_no_change:
+            self._n_no_change += 1
+        if self._n_no_change < self._n_iter_no_change:
             return ""
-        return f"the held-out error did not fall {self._waited} times running"
+        return f"the held-out error did not fall in {self._n_no_change} consecutive iterations"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """An agent's entries less the mean of all agents' entries, and what all hold together."""
+    """An agent's entries, centred by the mean over all agents, and the pooled statistics."""
 
     given: CompletesRatings
     entries: Ratings
@@ -115,7 +116,7 @@ class Table:
 
     @property
     def density(self) -> float:
-        """The known share of the table of all users."""
+        """The density of the pooled table."""
         return float(self.statistics.counts.sum()) / (
             self.entries.n_items * self.statistics.n_users
         )
@@ -132,19 +133,19 @@ class Table:
         monitor: HeldOut | None = None,
     ) -> Descent:
         """Minimise the cost of all agents for a λ."""
-        # An item that nobody rated counts as rated once: its row must not move by rounding.
+        # Count an unrated item as rated once, so that rounding does not move its row.
         shares = np.maximum(self.statistics.counts, 1.0) / self.statistics.n_users
         problem, preconditioner = self.problem(unobserved), ItemScaling(shares + unobserved)
         descending = conjugate_gradient(problem, start, preconditioner, stopping, monitor)
-        return map_iterates(descending, lambda iterate: self.told(iterate, unobserved))
+        return map_iterates(descending, lambda iterate: self.as_model(iterate, unobserved))
 
     def widen(self, basis: Array, unobserved: float, seed: int) -> Subprogram[Array]:
-        """Add the dominant direction of what a basis leaves."""
+        """Extend a basis by the dominant direction of its residual."""
         widening = widened(self.problem(unobserved), basis, seed)
-        return map_iterates(widening, lambda iterate: self.told(iterate, unobserved))
+        return map_iterates(widening, lambda iterate: self.as_model(iterate, unobserved))
 
-    def told(self, iterate: Iterate, unobserved: float) -> ValidatedIterate:
-        """Add centre and λ to what others see."""
+    def as_model(self, iterate: Iterate, unobserved: float) -> ValidatedIterate:
+        """Return an iterate with centre and λ added."""
         return ValidatedIterate(
             iterate.basis,
             iterate.cost,
@@ -156,7 +157,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
-    """A λ, the best basis of its descent, and the squared errors held out: there, and at last."""
+    """A λ, the best basis of its descent, and the held-out squared errors there and at the end."""
 
     step: int
     unobserved: float
@@ -165,21 +166,21 @@ class Candidate:
     last_error: float
 
 
-Trying: TypeAlias = Subprogram[Candidate]
+Search: TypeAlias = Subprogram[Candidate]
 
 
 def is_lower(error: float, than: float) -> bool:
-    """Tell whether a squared error is lower by more than rounding."""
+    """Return whether a squared error is lower by more than rounding."""
     return error < (1.0 - MARGIN) * than
 
 
 def choose_and_fit(
     method: "Validated", problem: CompletesRatings, start: Array, *, seed: int
 ) -> Program:
-    """Choose λ and the rank on a share of the entries, then go on with all of them.
+    """Choose λ and the rank on held-out entries, then continue with all entries.
 
-    The start is the same for all agents, and its rank the highest. Where the error at the held-out
-    entries would have risen by going on, all stay at the best point.
+    The start is the same for all agents, and its rank is the maximum. If the held-out error rose
+    after the best point, the result stays at that point.
     """
     rest, held = hold_out_of_users(problem.ratings, method.share, seed)
     table = yield from centred(problem.with_ratings(rest), Iterate(start))
@@ -187,25 +188,25 @@ def choose_and_fit(
     held = held.shifted(-table.statistics.centre)
     best = yield from choose(method, table, held, start.shape[1], seed)
     early = best.last_error > (1.0 + RISE) * best.error
-    whole = yield from centred(problem, table.told(Iterate(best.basis), best.unobserved))
+    whole = yield from centred(problem, table.as_model(Iterate(best.basis), best.unobserved))
     stopping = StoppingRule(method.tol, 0 if early else method.max_descent_iter)
     descent = yield from whole.descend(best.basis, best.unobserved, stopping)
     error = math.sqrt(best.error / max(float(n_held), 1.0))
     reason = (
-        f"the held-out error was least, {error:.4g}, at rank {best.basis.shape[1]} and λ = "
-        f"{best.unobserved:.4g}; {'it rose from there' if early else 'all entries were fitted so'}"
+        f"the held-out error was lowest, {error:.4g}, at rank {best.basis.shape[1]} and λ = "
+        f"{best.unobserved:.4g}; {'it rose afterwards' if early else 'refitted on all entries'}"
     )
-    return ProgramOutcome(whole.told(descent.point.iterate, best.unobserved), reason)
+    return ProgramOutcome(whole.as_model(descent.point.iterate, best.unobserved), reason)
 
 
 def centred(problem: CompletesRatings, iterate: Iterate) -> Subprogram[Table]:
-    """Subtract the mean of all agents' entries."""
+    """Centre the entries by the mean over all agents."""
     statistics = yield from rating_statistics(problem.ratings, iterate)
     return Table(problem, problem.ratings.shifted(-statistics.centre), statistics)
 
 
-def choose(method: "Validated", table: Table, held: Ratings, rank: int, seed: int) -> Trying:
-    """Return the best λ and rank; the held-out entries are centred like the others."""
+def choose(method: "Validated", table: Table, held: Ratings, rank: int, seed: int) -> Search:
+    """Return the best λ and rank; the held-out entries must be centred like the others."""
     stopping = StoppingRule(method.tol, method.max_descent_iter)
 
     def unobserved(step: int) -> float:
@@ -214,17 +215,17 @@ def choose(method: "Validated", table: Table, held: Ratings, rank: int, seed: in
         alpha = table.density * 2.0**-step
         return alpha / (1.0 + alpha)
 
-    def attempt(step: int, start: Array) -> Trying:
+    def attempt(step: int, start: Array) -> Search:
         monitor = HeldOut(table.problem(unobserved(step)), held, method.n_iter_no_change)
         yield from table.descend(start, unobserved(step), stopping, monitor)
-        assert monitor.best is not None  # it has seen the start at least
+        assert monitor.best is not None  # it has seen at least the start
         best = monitor.best
         return Candidate(step, unobserved(step), best.basis, best.monitored, monitor.seen[-1])
 
-    def climb(first: Candidate) -> Trying:
+    def search_unobserved(first: Candidate) -> Search:
         for direction in (1, -1):
             best = first
-            while LEAST_STEP <= best.step + direction <= MOST_STEP:
+            while MIN_STEP <= best.step + direction <= MAX_STEP:
                 candidate = yield from attempt(best.step + direction, best.basis)
                 if not is_lower(candidate.error, best.error):
                     break
@@ -235,18 +236,18 @@ def choose(method: "Validated", table: Table, held: Ratings, rank: int, seed: in
 
     basis, step = np.zeros((table.entries.n_items, 0)), FIRST_STEP
     best: Candidate | None = None
-    waited = 0
+    n_no_change = 0
     for size in range(1, rank + 1):
         start = yield from table.widen(basis, unobserved(step), seed)
         latest = yield from attempt(step, start)
         if method.unobserved == "auto" and (method.any_rank or size == rank):
-            latest = yield from climb(latest)
+            latest = yield from search_unobserved(latest)
         basis, step = latest.basis, latest.step
         if best is None or not method.any_rank or is_lower(latest.error, best.error):
-            best, waited = latest, 0
+            best, n_no_change = latest, 0
         else:
-            waited += 1
-        if waited == RANK_PATIENCE:
+            n_no_change += 1
+        if n_no_change == N_RANKS_NO_CHANGE:
             break
-    assert best is not None  # a rank is at least 1
+    assert best is not None  # the rank is at least 1
     return best
