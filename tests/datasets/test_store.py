@@ -318,7 +318,10 @@ BROKEN = {
         zipped({"tiny/ratings.dat": ratings_dat(ROWS[:4])}),
         "has 4 ratings, but Tiny has 5",
     ),
-    "a line cut off": (zipped({"tiny/ratings.dat": CONTENT[:-13]}), "line 5 of .* has 3 fields, not 4"),
+    "a line cut off": (
+        zipped({"tiny/ratings.dat": CONTENT[:-13]}),
+        "line 5 of .* has 3 fields, not 4",
+    ),
 }
 
 
