@@ -4,7 +4,7 @@
 
 The command is ``complete ratings.csv --rank 3 --agents 5 --holdout .2 -o model`` on a small table.
 It runs once before it is traced, so that kernels are compiled and modules imported. Functions are
-listed in the order of their first call; comprehensions belong to their function, and ``foundations``
+listed in the order of their first call; comprehensions belong to their function. ``foundations``
 (validation, errors, random streams), which every package calls, is left out. A file counts if one
 of its functions is called. A change is a function whose top-level package differs from that of the
 function before it in the list.

@@ -63,7 +63,7 @@ def test_fetching_prints_the_path_and_tells_the_terms(
 def test_what_cannot_be_fetched_is_refused_with_the_reason() -> None:
     done = CliRunner().invoke(data_app, ["fetch", "netflix"])
     assert isinstance(done.exception, DataError)
-    assert "cannot be fetched; get it by hand" in str(done.exception)
+    assert "no download address for the Netflix Prize; get it by hand" in str(done.exception)
     done = CliRunner().invoke(data_app, ["fetch", "nettflix"])
     assert "unknown data set 'nettflix'; did you mean 'netflix'?" in str(done.exception)
     assert done.stdout == ""

@@ -90,7 +90,7 @@ class TestInACluster:
         assert first["incidents"] == []
         done = grassvine(*asked)
         assert (done.code, done.out) == (3, "")
-        assert f"grassvine: {kept} holds checkpoints of a run, up to slot " in done.err
+        assert f"grassvine: {kept} already holds checkpoints up to slot " in done.err
         done = grassvine(*asked, "--resume", "--run", run)
         (incident,) = done.object["incidents"]
         assert incident.startswith("the run was resumed at slot ") and incident in done.err
@@ -105,7 +105,10 @@ class TestInACluster:
         assert grassvine(*asked).code == 0
         ratings.write_text(ratings.read_text().replace(",5,", ",1,"))
         done = grassvine(*asked, "--resume")
-        assert (done.code, done.out) == (3, "") and "has other data, or another plan" in done.err
+        assert (done.code, done.out) == (
+            3,
+            "",
+        ) and "has different data or a different plan" in done.err
 
     @pytest.mark.usefixtures("diligent")
     def test_runs_that_choose_a_rank_keep_their_own(

@@ -120,4 +120,4 @@ def test_an_address_where_nobody_is_is_a_sentence(
         for asked in (("doctor",), ("complete", ratings, "--rank", 2)):
             done = grassvine(*asked, "--engine", "ray", "--address", address)
             assert (done.code, done.out) == (3, "")
-            assert f"grassvine: nobody answers at {address} (" in done.err
+            assert f"grassvine: cannot reach {address} (" in done.err

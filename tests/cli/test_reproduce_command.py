@@ -110,11 +110,11 @@ def test_all_goes_on_without_absent_data_and_names_what_was_not_run(
     assert list(found) == ["case", "scale", "seed", "cases", "not_run"]
     assert [one["case"] for one in found["cases"]] == ["case1", "case6"]
     assert list(found["not_run"]) == ["case5"]
-    assert "MovieLens 100K is not at" in found["not_run"]["case5"]
-    assert "case5 was not run: MovieLens 100K is not at" in done.err
+    assert "MovieLens 100K not found at" in found["not_run"]["case5"]
+    assert "case5 was not run: MovieLens 100K not found at" in done.err
     assert f"all: {out / 'index.html'}\n" in done.err
     index = (out / "index.html").read_text()
-    assert "Not run" in index and "MovieLens 100K is not at" in index
+    assert "Not run" in index and "MovieLens 100K not found at" in index
     assert (out / "case1.html").is_file() and not (out / "case5.html").exists()
 
 
@@ -154,7 +154,7 @@ def test_a_wrong_option_is_a_sentence_before_any_work(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["case5"], "grassvine: MovieLens 100K is not at "),
+        (["case5"], "grassvine: MovieLens 100K not found at "),
         (["case5", "--scale", "paper"], "grassvine: "),
         (
             ["case5", "--dataset", "ml-100kk"],

@@ -31,4 +31,4 @@ def test_agents_live_where_their_files_are(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr[-2000:]
         assert done.stdout == learn_here(order)
         lost = run(cluster, cluster.head, "learn", cluster.address, names[0], "nowhere")
-        assert "no node of the cluster offers what agent 1 needs: label host=nowhere" in lost.stderr
+        assert "no node of the cluster has what agent 1 needs: label host=nowhere" in lost.stderr

@@ -35,17 +35,20 @@ def test_what_is_written_is_read_in_blocks_of_any_size(
 
 GOOD = jester_line({3: -9.95, 100: 10.0})
 REFUSALS = {
-    "a rating less": (GOOD + jester_line({5: 1.0}, count=2), "line 2 of .* says that 2 jokes .* 1"),
-    "no count": (GOOD + GOOD.replace("2,", "two,", 1), "line 2 of .* says that two jokes are"),
-    "a rating too high": (GOOD + jester_line({5: 10.5}), "line 2 of .* neither a number from −10"),
-    "a rating too low": (GOOD + jester_line({5: -99}), "line 2 of .* neither a number from −10"),
-    "a word": (GOOD + GOOD.replace("10\n", "ha\n"), "line 2 of .* neither a number from −10 to 10"),
-    "an empty cell": (GOOD + GOOD.replace("-9.95", ""), "line 2 of .* neither a number from −10"),
-    "a mark before": ("\ufeff" + GOOD + jester_line({5: 1.0}, count=2), "line 2 of .* 2 jokes"),
-    "a line cut off": (GOOD + GOOD[:40], "line 2 of .* has .* of the 101 columns"),
-    "a column less": (GOOD.replace("99,", "", 1), "line 1 of .* has 100 of the 101 columns"),
-    "a column more": (GOOD.replace("99,", "99,99,", 1), "line 1 of .* has 102 of the 101 columns"),
-    "semicolons": (GOOD.replace(",", ";"), "line 1 of .* has 1 of the 101 columns"),
+    "a rating less": (
+        GOOD + jester_line({5: 1.0}, count=2),
+        "line 2 of .* claims 2 ratings but has 1",
+    ),
+    "no count": (GOOD + GOOD.replace("2,", "two,", 1), "line 2 of .* claims two ratings but has"),
+    "a rating too high": (GOOD + jester_line({5: 10.5}), "line 2 of .* not a number from −10"),
+    "a rating too low": (GOOD + jester_line({5: -99}), "line 2 of .* not a number from −10"),
+    "a word": (GOOD + GOOD.replace("10\n", "ha\n"), "line 2 of .* not a number from −10 to 10"),
+    "an empty cell": (GOOD + GOOD.replace("-9.95", ""), "line 2 of .* not a number from −10"),
+    "a mark before": ("\ufeff" + GOOD + jester_line({5: 1.0}, count=2), "line 2 of .* claims 2"),
+    "a line cut off": (GOOD + GOOD[:40], "line 2 of .* has .* columns, not 101"),
+    "a column less": (GOOD.replace("99,", "", 1), "line 1 of .* has 100 columns, not 101"),
+    "a column more": (GOOD.replace("99,", "99,99,", 1), "line 1 of .* has 102 columns, not 101"),
+    "semicolons": (GOOD.replace(",", ";"), "line 1 of .* has 1 columns, not 101"),
     "nothing": ("", "jester-data-1.csv is empty"),
 }
 
@@ -60,7 +63,7 @@ def test_a_faulty_file_is_refused_with_the_line(tmp_path: Path, content: str, me
 def test_a_sheet_is_to_be_exported(tmp_path: Path) -> None:
     sheet = tmp_path / "jester-data-1.xls"
     sheet.write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
-    message = r"jester-data-1\.xls is the sheet as published; open it, export it as CSV to jester-"
+    message = r"jester-data-1\.xls is the published spreadsheet; export it as CSV to jester-"
     for path in (sheet, tmp_path):
         with pytest.raises(DataError, match=message):
             read_jester(path)

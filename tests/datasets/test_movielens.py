@@ -72,29 +72,38 @@ def test_a_byte_order_mark_is_no_fault(tmp_path: Path, name: str) -> None:
 
 GOOD = ratings_dat(ROWS)
 REFUSALS = {
-    "a line cut off": (GOOD + "6::7::3", "line 6 of .*x has 3 of the 4 fields user, .*'6::7::3'"),
-    "a first line cut off": ("6::7", "line 1 of .*x has 2 of the 4 fields.*; fix that line"),
-    "a line too long": (GOOD + "6::7::3::8::9\n", "line 6 of .* has 5 of the 4 fields"),
+    "a line cut off": (GOOD + "6::7::3", "line 6 of .*x has 3 fields, not 4 .user, .*'6::7::3'"),
+    "a first line cut off": ("6::7", "line 1 of .*x has 2 fields, not 4 .*; fix that line"),
+    "a line too long": (GOOD + "6::7::3::8::9\n", "line 6 of .* has 5 fields, not 4"),
     "a blank line": (GOOD + "\n" + GOOD, "line 6 of .* is empty"),
-    "a word for a user": (GOOD + "me::7::3::8\n", "line 6 of .* has a user or movie that is no"),
-    "a negative movie": (GOOD + "6::-7::3::8\n", "line 6 of .* has a user or movie that is no"),
-    "a huge movie": (GOOD + f"6::{10**20}::3::8\n", "line 6 of .* has a user or movie that is no"),
-    "a fraction of a movie": (GOOD + "6::7.5::3::8\n", "line 6 .* has a user or movie that is no"),
-    "a word for a rating": (GOOD + "6::7::good::8\n", "line 6 .*no number from 0.5 to 5"),
-    "a rating too high": (ratings_csv([(1, 1, 5.5)]), "line 2 of .* no number from 0.5 to 5"),
-    "a rating too low": (ratings_csv([(1, 1, 1), (1, 2, 0)]), "line 3 of .* no number from 0.5"),
-    "no rating": (GOOD + "6::7::nan::8\n", "line 6 of .* no number from 0.5 to 5"),
-    "a word for a time": (GOOD + "6::7::3::now\n", "line 6 of .* time that is no whole number"),
-    "other separators": (GOOD + "6:7:3:8\n", "line 6 of .* has 1 of the 4 fields"),
+    "a word for a user": (
+        GOOD + "me::7::3::8\n",
+        "line 6 of .* has a user or movie that is not an",
+    ),
+    "a negative movie": (GOOD + "6::-7::3::8\n", "line 6 of .* has a user or movie that is not an"),
+    "a huge movie": (
+        GOOD + f"6::{10**20}::3::8\n",
+        "line 6 of .* has a user or movie that is not an",
+    ),
+    "a fraction of a movie": (
+        GOOD + "6::7.5::3::8\n",
+        "line 6 .* has a user or movie that is not an",
+    ),
+    "a word for a rating": (GOOD + "6::7::good::8\n", "line 6 .*not a number from 0.5 to 5"),
+    "a rating too high": (ratings_csv([(1, 1, 5.5)]), "line 2 of .* not a number from 0.5 to 5"),
+    "a rating too low": (ratings_csv([(1, 1, 1), (1, 2, 0)]), "line 3 of .* not a number from 0.5"),
+    "no rating": (GOOD + "6::7::nan::8\n", "line 6 of .* not a number from 0.5 to 5"),
+    "a word for a time": (GOOD + "6::7::3::now\n", "line 6 of .* time that is not an integer"),
+    "other separators": (GOOD + "6:7:3:8\n", "line 6 of .* has 1 fields, not 4"),
     "nothing": ("", "x is empty; download or create it again"),
     "blanks": ("\n \n", "x is empty; download or create it again"),
-    "a header only": (ratings_csv([]), "x holds no rating; get the file anew"),
+    "a header only": (ratings_csv([]), "x contains no ratings; download it again"),
     "a web page": (
         "\n<!DOCTYPE html>\n<title>404</title>",
         "x is a web page, perhaps from a failed",
     ),
-    "another CSV": ("movieId,title,genres\n1,Toy,A\n", "x is no MovieLens file: its first line"),
-    "movies.dat": ("1::Toy Story (1995)::Comedy\n", "line 1 of .* has 3 of the 4 fields"),
+    "another CSV": ("movieId,title,genres\n1,Toy,A\n", "x is not a MovieLens file: its first line"),
+    "movies.dat": ("1::Toy Story (1995)::Comedy\n", "line 1 of .* has 3 fields, not 4"),
     "the same again": (GOOD + "7::30::1::8\n", "1 ratings repeat a user and an item"),
 }
 
@@ -116,7 +125,7 @@ def test_a_faulty_file_is_refused_with_the_line(
         (gzip.compress(b"1::1::1::1\n"), "x is compressed with gzip; decompress it"),
         (b"PK\x03\x04 and so on", "x is a zip archive; extract it and use the file inside"),
         (b"1::1\x00::1", "x is not a text file; use the published text file"),
-        (b"1::1::\xff::1", r"line 1 of .* no number from 0.5 to 5: '1::1::ÿ::1'"),
+        (b"1::1::\xff::1", r"line 1 of .* not a number from 0.5 to 5: '1::1::ÿ::1'"),
     ],
 )
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path, content: bytes, message: str) -> None:

@@ -46,24 +46,24 @@ def test_a_movie_without_ratings_is_no_fault(tmp_path: Path) -> None:
 
 GOOD = "1:\n8,5,2005-01-02\n"
 REFUSALS = {
-    "a rating first": ("8,5,2005-01-02\n1:\n", "line 1 of .*x is not the line 'movie:' that a"),
-    "a line cut off": (GOOD + "9,3", "line 3 of .*x has 2 of the 3 fields user, .*: '9,3'"),
-    "a user cut off": (GOOD + "9", "line 3 of .*x has 1 of the 3 fields user"),
-    "a date cut off": (GOOD + "9,3,2005-0", "line 3 of .* has a date that is none: '9,3,2005-0'"),
-    "a date that never was": (GOOD + "9,3,2005-02-30\n", "line 3 of .* has a date that is none"),
-    "a line too long": (GOOD + "9,3,2005-01-02,1\n", "line 3 of .* has 4 of the 3 fields"),
-    "a rating too high": (GOOD + "9,6,2005-01-02\n", "line 3 .* no whole number from 1 to 5"),
-    "a rating of 0": (GOOD + "9,0,2005-01-02\n", "line 3 .* no whole number from 1 to 5"),
-    "a rating of 0 without date": (GOOD + "9,0,\n" + "8:", "line 3 .* no whole number from 1 to"),
+    "a rating first": ("8,5,2005-01-02\n1:\n", "line 1 of .*x is not 'movie:', with which"),
+    "a line cut off": (GOOD + "9,3", "line 3 of .*x has 2 fields, not 3 .*: '9,3'"),
+    "a user cut off": (GOOD + "9", "line 3 of .*x has 1 fields, not 3"),
+    "a date cut off": (GOOD + "9,3,2005-0", "line 3 of .* has an invalid date: '9,3,2005-0'"),
+    "a date that never was": (GOOD + "9,3,2005-02-30\n", "line 3 of .* has an invalid date"),
+    "a line too long": (GOOD + "9,3,2005-01-02,1\n", "line 3 of .* has 4 fields, not 3"),
+    "a rating too high": (GOOD + "9,6,2005-01-02\n", "line 3 .* not an integer from 1 to 5"),
+    "a rating of 0": (GOOD + "9,0,2005-01-02\n", "line 3 .* not an integer from 1 to 5"),
+    "a rating of 0 without date": (GOOD + "9,0,\n" + "8:", "line 3 .* not an integer from 1 to 5"),
     "a rating of 0 and a movie": (GOOD + "9,0,2005-01-02\n2:\n", "line 3 .* from 1 to 5"),
-    "a word after a movie": (GOOD + "2:x\n", "line 3 .* has 1 of the 3 fields"),
-    "half a star": (GOOD + "9,2.5,2005-01-02\n", "line 3 .* no whole number from 1 to 5"),
-    "a word for a user": (GOOD + "me,3,2005-01-02\n", "line 3 .* has a user that is no whole"),
-    "a negative user": (GOOD + "-9,3,2005-01-02\n", "line 3 .* has a user that is no whole"),
-    "a colon inside": (GOOD + "9:1,3,2005-01-02\n", "line 3 .* has a user that is no whole"),
-    "a movie without number": (GOOD + ":\n", "line 3 .* has 1 of the 3 fields"),
+    "a word after a movie": (GOOD + "2:x\n", "line 3 .* has 1 fields, not 3"),
+    "half a star": (GOOD + "9,2.5,2005-01-02\n", "line 3 .* not an integer from 1 to 5"),
+    "a word for a user": (GOOD + "me,3,2005-01-02\n", "line 3 .* has a user that is not an int"),
+    "a negative user": (GOOD + "-9,3,2005-01-02\n", "line 3 .* has a user that is not an int"),
+    "a colon inside": (GOOD + "9:1,3,2005-01-02\n", "line 3 .* has a user that is not an int"),
+    "a movie without number": (GOOD + ":\n", "line 3 .* has 1 fields, not 3"),
     "a blank line": (GOOD + "\n" + "2:\n8,1,2005-01-02\n", "line 3 of .* is empty"),
-    "movies only": ("1:\n2:\n", "x holds movies but no rating; get the files anew"),
+    "movies only": ("1:\n2:\n", "x contains movies but no ratings; download it again"),
     "nothing": ("", "x is empty"),
     "a web page": ("<html>", "x is a web page"),
     "the same again": (GOOD + "8,1,2005-01-03\n", "1 ratings repeat a user and an item"),
@@ -93,5 +93,7 @@ def test_where_there_is_no_file_or_both_forms_it_says_so(tmp_path: Path) -> None
         read_netflix(tmp_path)
     for form in FORMS:
         write_netflix(tmp_path, ROWS, form)
-    with pytest.raises(DataError, match=r"holds .*combined_data_1\.txt and .*; give the folder of"):
+    with pytest.raises(
+        DataError, match=r"contains .*combined_data_1\.txt and .*; pass a folder with one"
+    ):
         read_netflix(tmp_path)

@@ -35,8 +35,8 @@ def test_jester_is_recognised_by_its_first_line(tmp_path: Path) -> None:
     assert table.users.series.to_list() == [1, 2, 3]
     assert table.items.series.to_list() == [99, 100]
     assert table.ratings.values.tolist() == [3.5, -1.25] * 3
-    assert table.assumed == (f"{path} is in a published form.",)
-    with pytest.raises(DataError, match="has no column 'joke'; name no columns"):
+    assert table.assumed == (f"{path} is in a published format.",)
+    with pytest.raises(DataError, match="has no column 'joke'; omit the columns"):
         read_ratings(path, item="joke")
 
 
@@ -46,7 +46,7 @@ def test_a_name_that_is_published_is_looked_for(
     monkeypatch.setenv("GRASSVINE_DATA", str(tmp_path))
     monkeypatch.setattr("grassvine.datasets.store.cache_folder", lambda: tmp_path / "cache")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(DataError, match="MovieLens 1M is not at"):
+    with pytest.raises(DataError, match="MovieLens 1M not found at"):
         read_ratings("ml-1m")
     with pytest.raises(DataError, match="ml-2m does not exist; use an existing file"):
         read_ratings("ml-2m")

@@ -139,7 +139,7 @@ def test_entries_are_known_uniformly_over_items_and_users() -> None:
         ((6, 9, -2), {}, "rank is -2, but .*; choose a number from 1 to 6"),
         ((6, 9, True), {}, "rank must be an integer, not True; pass an int"),
         ((6, 9, 2.0), {}, "rank must be an integer, not 2.0; pass an int"),
-        ((10, 10, 2), {"oversampling": 50.0}, "50 asks for 1800 of 100 entries; .* at most 2.7"),
+        ((10, 10, 2), {"oversampling": 50.0}, "50 requires 1800 of 100 entries; .* at most 2.7"),
         ((6, 9, 2), {"oversampling": -1.0}, "oversampling is -1; .* finite number of at least 0"),
         ((6, 9, 2), {"oversampling": np.nan}, "oversampling is nan; choose a finite number"),
         ((6, 9, 2), {"oversampling": True}, "oversampling must be a number, not True"),

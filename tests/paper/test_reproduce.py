@@ -336,8 +336,8 @@ def test_case_7_runs_on_the_real_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     ("name", "datasets", "message"),
     [
         ("case5", ("ml-100kk",), "unknown data set 'ml-100kk'; did you mean 'ml-100k'.*Or pass"),
-        ("case5", ("school",), "holds tasks, not ratings"),
-        ("case7", ("ml-100k",), "holds ratings, not tasks"),
+        ("case5", ("school",), "contains tasks, not ratings"),
+        ("case7", ("ml-100k",), "contains ratings, not tasks"),
         ("case7", ("scool",), "unknown data set 'scool'; did you mean 'school'"),
     ],
 )
@@ -352,7 +352,7 @@ def test_absent_data_are_named_with_the_way_to_get_them(
 ) -> None:
     monkeypatch.setenv("GRASSVINE_DATA", str(tmp_path))
     monkeypatch.setattr("grassvine.datasets.store.cache_folder", lambda: tmp_path / "cache")
-    with pytest.raises(DataError, match=f"{title}.* is not at .*; run 'grassvine data fetch"):
+    with pytest.raises(DataError, match=f"{title}.* not found at .*; run 'grassvine data fetch"):
         CASES[name].experiment.run(Request())
 
 

@@ -39,7 +39,7 @@ def test_it_ends_a_run_early_with_its_reason() -> None:
     assert result.n_slots < 2000
     assert "relative cost change exceeded 1e-06" in result.stop_reason
     full = gv.run(plan, problems)
-    assert full.stop_reason == "the timetable was over" and full.n_slots == 2000
+    assert full.stop_reason == "the timetable ended" and full.n_slots == 2000
     # What was left out would have changed the costs by little more than the tolerance a step.
     gap = abs(full.history.final()["cost"] / result.history.final()["cost"] - 1.0)
     assert gap.max() < 1e-3

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grassvine.report.cluster_doctor import PACKAGES, Node, advice_on, look_around
+from grassvine.report.cluster_doctor import PACKAGES, Node, advice_on, probe_node
 
 HERE = {"python": "3.11.7", "numpy": "2.4.6", "ray": "2.60.0"}
 GOOD = Node("north", "10.0.0.2", 8.0, 32.0, 9.0, {}, {**HERE}, trouble="", folder="")
@@ -19,8 +19,8 @@ def test_nothing_is_said_where_all_is_well() -> None:
 
 def test_a_cluster_without_a_token_is_open() -> None:
     assert advice_on([GOOD], False, HERE) == [
-        "whoever reaches the cluster can run code in it; start all nodes with RAY_AUTH_MODE=token "
-        "and a token file that only its owner can read."
+        "anyone who can reach the cluster can run code in it; start all nodes with "
+        "RAY_AUTH_MODE=token and a token file that only its owner can read."
     ]
 
 
@@ -29,16 +29,18 @@ def test_a_cluster_without_a_token_is_open() -> None:
     [
         (
             replace(GOOD, versions={**HERE, "numpy": "1.26.0"}),
-            "north has numpy 1.26.0, and this process numpy 2.4.6; install the same on all nodes.",
+            "north has numpy 1.26.0, but this process has numpy 2.4.6; install the same version on "
+            "all nodes.",
         ),
         (
             replace(GOOD, versions={**HERE, "python": "3.13.1"}),
-            "north has python 3.13.1, and this process python 3.11.7; install the same on all "
-            "nodes.",
+            "north has python 3.13.1, but this process has python 3.11.7; install the same version "
+            "on all nodes.",
         ),
         (
             replace(GOOD, versions={**HERE, "numpy": None}),
-            "north has no numpy, and this process numpy 2.4.6; install the same on all nodes.",
+            "north has no numpy, but this process has numpy 2.4.6; install the same version on all "
+            "nodes.",
         ),
         (replace(GOOD, folder="/kept is not there."), "north: /kept is not there."),
         (
@@ -48,8 +50,8 @@ def test_a_cluster_without_a_token_is_open() -> None:
         ),
         (
             replace(GOOD, store_gigabytes=0.3),
-            "north keeps 0.3 GB for messages; a window of slots must fit (docs/scale-out.md), so "
-            "start it with a larger --object-store-memory.",
+            "north has 0.3 GB for messages, which must hold all slots submitted in advance "
+            "(docs/scale-out.md); start it with a larger --object-store-memory.",
         ),
     ],
 )
@@ -57,26 +59,26 @@ def test_what_would_go_wrong_on_a_node_is_a_sentence(node: Node, sentence: str) 
     assert advice_on([replace(GOOD, name="south"), node], True, HERE) == [sentence]
 
 
-def test_a_look_around_finds_versions() -> None:
-    versions, trouble = look_around(None)
+def test_a_probe_node_finds_versions() -> None:
+    versions, trouble = probe_node(None)
     assert set(versions) == {"python", *PACKAGES} and trouble == ""
     assert versions["numpy"] == np.__version__
 
 
 def test_a_folder_is_shared_where_its_mark_is_seen(tmp_path: Path) -> None:
     mark = tmp_path / "mark"
-    assert look_around(str(mark))[1] == (
-        f"{tmp_path} is not the folder that this process sees; checkpoints need one that all nodes "
-        "share, at the same path."
+    assert probe_node(str(mark))[1] == (
+        f"{tmp_path} is not the folder that this process sees; use a checkpoint folder that all "
+        "nodes share at the same path."
     )
     mark.touch()
-    assert look_around(str(mark))[1] == ""
+    assert probe_node(str(mark))[1] == ""
 
 
 def test_a_folder_must_be_writable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mark = tmp_path / "mark"
     mark.touch()
     monkeypatch.setattr(os, "access", lambda *_: False)  # for root may write anywhere
-    assert look_around(str(mark))[1] == (
-        f"{tmp_path} cannot be written to; let the user of Ray's processes write there."
+    assert probe_node(str(mark))[1] == (
+        f"cannot write to {tmp_path}; grant write access to the user that runs Ray."
     )

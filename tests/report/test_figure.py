@@ -124,7 +124,7 @@ def test_levels_alone_are_data() -> None:
 def test_thinning_keeps_ends_extremes_and_gaps(y: Array) -> None:
     kept = scaling.thin(y)
     finite = np.flatnonzero(np.isfinite(y))
-    assert (np.diff(kept) > 0).all() and len(kept) <= 3 * scaling.MOST_POINTS // 2 + 4
+    assert (np.diff(kept) > 0).all() and len(kept) <= 3 * scaling.MAX_POINTS // 2 + 4
     assert {0, len(y) - 1} <= set(kept)
     assert np.isnan(y[kept]).any() == np.isnan(y).any()
     if len(finite):
@@ -134,7 +134,7 @@ def test_thinning_keeps_ends_extremes_and_gaps(y: Array) -> None:
 
 
 def test_short_curves_are_not_thinned() -> None:
-    assert (scaling.thin(np.ones(scaling.MOST_POINTS)) == np.arange(scaling.MOST_POINTS)).all()
+    assert (scaling.thin(np.ones(scaling.MAX_POINTS)) == np.arange(scaling.MAX_POINTS)).all()
 
 
 @pytest.mark.parametrize("n_points", [1_000, 100_000])
@@ -242,7 +242,7 @@ def test_any_number_of_panels_and_looks_is_drawn() -> None:
 def test_what_does_not_fit_together_is_refused() -> None:
     with pytest.raises(InputError, match="at least one"):
         draw([])
-    with pytest.raises(InputError, match="two vectors of one length"):
+    with pytest.raises(InputError, match="two vectors of the same length"):
         Curve("c", X, X[1:])
     with pytest.raises(InputError, match="3 categories"):
         bars(np.ones(2))

@@ -157,7 +157,7 @@ def test_a_run_that_ends_early_leaves_a_basis_of_the_full_rank(
 ) -> None:
     problems = [gv.CompletionProblem(part) for part in gv.datasets.split_users(table, 3)]
     result = gv.run(gv.Plan(60, 3, gv.networks.path(3), gv.Exact(max_iter=max_iter)), problems)
-    assert result.stop_reason == "the timetable was over"
+    assert result.stop_reason == "the timetable ended"
     assert {basis.shape for basis in result.bases} == {(60, 3)}
     assert np.isfinite(result.history.final()["cost"]).all()
 

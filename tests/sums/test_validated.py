@@ -257,7 +257,7 @@ def test_a_run_that_ends_early_leaves_a_basis_of_the_full_rank(max_iter: int) ->
         gv.CompletionProblem(part) for part in gv.datasets.split_users(noisy(truth(100)), 3)
     ]
     result = gv.run(plan(Validated(max_iter=max_iter), gv.networks.path(3)), problems)
-    assert result.stop_reason == "the timetable was over"
+    assert result.stop_reason == "the timetable ended"
     assert {basis.shape for basis in result.bases} == {(ITEMS, MOST_RANK)}
     assert np.isfinite(result.history.final()["cost"]).all()
 

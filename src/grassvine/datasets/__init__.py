@@ -1,4 +1,4 @@
-"""Synthetic data, published data sets, and how to split them among agents."""
+"""Synthetic data, published data sets, and splits of both."""
 
 from grassvine.data import (
     Ratings,

@@ -1,4 +1,4 @@
-"""Download one file and unpack one member of it, with a bound on every size."""
+"""Downloading and unpacking of single files, with limits on all sizes."""
 
 import re
 import zipfile
@@ -11,12 +11,12 @@ from grassvine.foundations.errors import DataError
 from grassvine.foundations.extras import load_extra
 
 Progress: TypeAlias = Callable[[int, int | None], None]
-"""Called with the bytes received so far and their total number, where the server tells it."""
+"""Called with the number of bytes received and their total, or None if it is unknown."""
 
 CHUNK = 2**20
-SECONDS_OF_SILENCE = 30
-# Ratings shrink to about a quarter; what grows more than this is no table of ratings.
-LARGEST_GROWTH = 10
+READ_TIMEOUT = 30  # seconds
+# Ratings compress to about a quarter; a larger expansion indicates a zip bomb.
+MAX_EXPANSION = 10
 
 
 def download(
@@ -28,9 +28,9 @@ def download(
     progress: Progress | None = None,
     scheme: str = "https",
 ) -> None:
-    """Download a file whose checksum is known; where that fails, there is no file.
+    """Download a file and verify its checksum; on failure no file is left behind.
 
-    No redirection leaves ``scheme``, and no more than ``largest`` bytes are taken.
+    Redirects to other schemes than ``scheme`` are refused, and so are more than ``largest`` bytes.
     """
     pooch = load_extra("pooch", "downloading data sets", "data")
     requests = load_extra("requests", "downloading data sets", "data")
@@ -39,11 +39,9 @@ def download(
         with requests.Session() as session:
             session.adapters = {f"{scheme}://": requests.adapters.HTTPAdapter()}
             headers = {"Accept-Encoding": "identity"}
-            with session.get(
-                url, stream=True, timeout=SECONDS_OF_SILENCE, headers=headers
-            ) as answer:
-                answer.raise_for_status()
-                _receive(answer, Path(output), largest, progress)
+            with session.get(url, stream=True, timeout=READ_TIMEOUT, headers=headers) as response:
+                response.raise_for_status()
+                _receive(response, Path(output), largest, progress)
 
     pooch.get_logger().setLevel("WARNING")
     try:
@@ -53,9 +51,11 @@ def download(
     except DataError:
         raise
     except requests.exceptions.InvalidSchema as cause:
-        raise DataError(f"the address leads away from {scheme} ({cause})") from None
+        raise DataError(
+            f"the address redirects to a scheme other than {scheme} ({cause})"
+        ) from None
     except requests.exceptions.RequestException as cause:
-        raise DataError(f"{address} could not be downloaded ({cause})") from None
+        raise DataError(f"could not download {address} ({cause})") from None
     except ValueError as cause:
         found = re.search(r"but got (\w+)", str(cause))
         raise DataError(
@@ -63,17 +63,17 @@ def download(
         ) from None
 
 
-def _receive(answer: Any, output: Path, largest: int, progress: Progress | None) -> None:
-    declared = answer.headers.get("Content-Length", "")
+def _receive(response: Any, output: Path, largest: int, progress: Progress | None) -> None:
+    declared = response.headers.get("Content-Length", "")
     total = int(declared) if declared.isdigit() else None
-    too_large = f"{answer.url} is larger than the {largest:,} bytes permitted"
+    too_large = f"{response.url} is larger than the allowed {largest:,} bytes"
     if total is not None and total > largest:
         raise DataError(too_large)
     received = 0
     with output.open("wb") as file:
-        for chunk in answer.iter_content(CHUNK):
+        for chunk in response.iter_content(CHUNK):
             if received == 0 and chunk.lstrip().startswith(b"<"):
-                raise DataError(f"{answer.url} is a web page, not the data set")
+                raise DataError(f"{response.url} is a web page, not the data set")
             received += len(chunk)
             if received > largest:
                 raise DataError(too_large)
@@ -83,8 +83,8 @@ def _receive(answer: Any, output: Path, largest: int, progress: Progress | None)
 
 
 def unpack(archive: Path, member: str, target: Path) -> None:
-    """Unpack the one member whose full name is known; no other name is ever used as a path."""
-    largest = LARGEST_GROWTH * archive.stat().st_size
+    """Unpack one member of a zip archive; names inside the archive are never used as paths."""
+    largest = MAX_EXPANSION * archive.stat().st_size
     try:
         with (
             zipfile.ZipFile(archive) as zipped,
@@ -94,11 +94,10 @@ def unpack(archive: Path, member: str, target: Path) -> None:
             while chunk := inside.read(CHUNK):
                 if file.tell() + len(chunk) > largest:
                     raise DataError(
-                        f"{member} grows to more than {LARGEST_GROWTH} times the size of its "
-                        "archive"
+                        f"{member} is more than {MAX_EXPANSION} times larger than its archive"
                     )
                 file.write(chunk)
     except KeyError:
-        raise DataError(f"the archive holds no {member}") from None
+        raise DataError(f"the archive does not contain {member}") from None
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as cause:
         raise DataError(f"the archive is broken ({cause})") from None

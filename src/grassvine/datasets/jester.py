@@ -1,4 +1,4 @@
-"""The first data set of Jester: continuous ratings of 100 jokes."""
+"""Reader of Jester data set 1: continuous ratings of 100 jokes."""
 
 import os
 
@@ -21,20 +21,20 @@ FILES = ("jester-data-1.csv",)
 SHEETS = ("*.xls", "*.xlsx")
 N_JOKES = 100
 NOT_RATED = 99
-MOST = 10
+MAX_RATING = 10
 
 
 def read_jester(path: str | os.PathLike[str]) -> RatingTable:
-    """Read the CSV of Jester's sheet.
+    """Read Jester data set 1, exported as CSV.
 
-    A line is a user, known by its number counted from 1: how many jokes were rated, then the
-    ratings of jokes 1 … 100 from −10 to 10, 99 where there is none. The first number is checked
-    against the others.
+    Each line is a user, identified by the line number counted from 1: the number of ratings, then
+    the ratings of jokes 1 … 100 from −10 to 10, with 99 for no rating. The number of ratings is
+    checked.
 
     Parameters
     ----------
     path : path
-        The file, or a folder that holds ``jester-data-1.csv``, directly or one folder deeper.
+        The file, or a folder that contains ``jester-data-1.csv`` directly or one level deeper.
     """
     import polars as pl
 
@@ -50,8 +50,8 @@ def read_jester(path: str | os.PathLike[str]) -> RatingTable:
             block.refuse(fault)
         table = frame.to_numpy()
         rated = table[:, 1:] != NOT_RATED
-        sound = np.abs(table[:, 1:]) <= MOST
-        if not (sound[rated].all() and np.array_equal(rated.sum(axis=1), table[:, 0])):
+        in_range = np.abs(table[:, 1:]) <= MAX_RATING
+        if not (in_range[rated].all() and np.array_equal(rated.sum(axis=1), table[:, 0])):
             block.refuse(fault)
         user, joke = np.nonzero(rated)
         users.append(user + block.line)
@@ -61,16 +61,18 @@ def read_jester(path: str | os.PathLike[str]) -> RatingTable:
 
 
 def fault(line: bytes) -> str | None:
-    """What is wrong with a line."""
+    """Return what is wrong with a line, or None."""
     fields = line.split(b",")
     if len(fields) != N_JOKES + 1:
-        return f"has {len(fields)} of the {N_JOKES + 1} columns"
+        return f"has {len(fields)} columns, not {N_JOKES + 1}"
     ratings = [value for value in map(as_real, fields[1:]) if value != NOT_RATED]
-    if not all(abs(value) <= MOST for value in ratings):
-        return f"has a rating that is neither a number from −{MOST} to {MOST} nor {NOT_RATED}"
+    if not all(abs(value) <= MAX_RATING for value in ratings):
+        return (
+            f"has a rating that is not a number from −{MAX_RATING} to {MAX_RATING} or {NOT_RATED}"
+        )
     if not is_whole(fields[0]) or int(fields[0]) != len(ratings):
         count = fields[0].decode("latin-1")
-        return f"says that {count} jokes are rated, but {len(ratings)} are"
+        return f"claims {count} ratings but has {len(ratings)}"
     return None
 
 
@@ -78,6 +80,6 @@ def _refuse_sheet(path: str | os.PathLike[str]) -> None:
     found = find_files(path, FILES) or find_files(path, SHEETS)
     if found and found[0].suffix.lower() in (".xls", ".xlsx"):
         raise DataError(
-            f"{found[0]} is the sheet as published; open it, export it as CSV to {FILES[0]}, "
-            "and give that file."
+            f"{found[0]} is the published spreadsheet; export it as CSV to {FILES[0]} and pass "
+            "that file."
         )

@@ -1,4 +1,4 @@
-"""The multitask benchmarks: the schools of London and the voices of Parkinson's patients."""
+"""Readers of two multitask benchmarks: London schools and Parkinson's telemonitoring."""
 
 import os
 from typing import Any
@@ -26,68 +26,68 @@ PARKINSONS_COLUMNS = [SUBJECT, "age", "sex", "test_time", MOTOR, TOTAL, *VOICE]
 def read_school(path: str | os.PathLike[str]) -> Tasks:
     """Read the examination scores of 139 schools.
 
-    A task is a school, a sample a student; the last of the 28 features is the constant 1.
+    A task is a school and a sample is a student; the last of the 28 features is the constant 1.
 
     Parameters
     ----------
     path : path
-        ``school.mat`` with the cell arrays X and Y, or a folder that holds it, directly or one
-        folder deeper.
+        ``school.mat`` with the cell arrays X and Y, or a folder that contains it directly or one
+        level deeper.
     """
     file = one_file(path, SCHOOL_FILES, "School")
     features, targets = _cells(file, "X"), _cells(file, "Y")
     try:
         tasks = Tasks.from_arrays(features, [np.ravel(target) for target in targets])
     except DataError as cause:
-        raise DataError(f"{file} is not School: {cause}") from None
+        raise DataError(f"{file} is not the School data set: {cause}") from None
     if tasks.n_items != N_SCHOOL_FEATURES:
         raise DataError(
-            f"{file} has {tasks.n_items} features instead of {N_SCHOOL_FEATURES}; get it anew."
+            f"{file} has {tasks.n_items} features, not {N_SCHOOL_FEATURES}; download it again."
         )
     for number, matrix in enumerate(tasks.features):
         if not (matrix[:, -1] == 1.0).all():
             raise DataError(
-                f"the last feature of task {number} in {file} is not the constant 1; get it anew."
+                f"the last feature of task {number} in {file} is not constant 1; download it again."
             )
     return tasks
 
 
 def _cells(file: os.PathLike[str], name: str) -> list[Any]:
-    """A cell array of a MATLAB file."""
+    """Return a cell array of a MATLAB file."""
     import scipy.io
 
     try:
         content = scipy.io.loadmat(file, variable_names=[name])
-    except Exception as cause:  # of a broken file scipy raises errors of a dozen types
+    except Exception as cause:  # scipy raises a dozen types for broken files
         raise DataError(
-            f"{file} is no whole MATLAB file ({type(cause).__name__}: {cause}); get it anew."
+            f"cannot read {file} as MATLAB ({type(cause).__name__}: {cause}); download it again."
         ) from None
     cells = content.get(name)
     if cells is None or cells.dtype != np.object_:
-        raise DataError(f"{file} has no cell array {name}; give school.mat of MALSAR.")
+        raise DataError(f"{file} has no cell array {name}; pass school.mat of MALSAR.")
     return list(cells.ravel())
 
 
 def read_parkinsons(path: str | os.PathLike[str]) -> Tasks:
     """Read the telemonitoring data of 42 patients.
 
-    A task is a patient, in the order of their numbers; the target is total_UPDRS, the features are
-    age, sex, test_time and the 16 measures of the voice.
+    A task is a patient, ordered by subject number. The target is total_UPDRS; the features are age,
+    sex, test_time and the 16 voice measures.
 
     Parameters
     ----------
     path : path
-        ``parkinsons_updrs.data``, or a folder that holds it, directly or one folder deeper.
+        ``parkinsons_updrs.data``, or a folder that contains it directly or one level deeper.
     """
     import polars as pl
 
     file = one_file(path, PARKINSONS_FILES, "Parkinsons telemonitoring")
     header = first_line(file).decode("latin-1").strip().split(",")
     if header != PARKINSONS_COLUMNS:
-        strange = next((h for h in header if h not in PARKINSONS_COLUMNS), "another order")
+        unexpected = next((h for h in header if h not in PARKINSONS_COLUMNS), "another order")
         raise DataError(
-            f"the header of {file} is not that of Parkinsons telemonitoring (it has {strange!r}, "
-            f"and {len(header)} of {len(PARKINSONS_COLUMNS)} columns); get the file anew."
+            f"the header of {file} is not that of Parkinsons telemonitoring (it has {unexpected!r} "
+            f"and {len(header)} columns, not {len(PARKINSONS_COLUMNS)}); download the file again."
         )
     parts: list[pl.DataFrame] = []
     for block in blocks(file, skip=1):
@@ -96,7 +96,7 @@ def read_parkinsons(path: str | os.PathLike[str]) -> Tasks:
             block.refuse(_fault)
         parts.append(frame)
     if not parts:
-        raise DataError(f"{file} holds a header but no sample; get the file anew.")
+        raise DataError(f"{file} contains a header but no samples; download it again.")
     table = pl.concat(parts)
     subject, target = table[SUBJECT].to_numpy(), table[TOTAL].to_numpy()
     features = as_matrix(table.drop(SUBJECT, MOTOR, TOTAL).to_numpy(), error=DataError)
@@ -105,10 +105,10 @@ def read_parkinsons(path: str | os.PathLike[str]) -> Tasks:
 
 
 def _fault(line: bytes) -> str | None:
-    """What is wrong with a line."""
+    """Return what is wrong with a line, or None."""
     fields = line.split(b",")
     if len(fields) != len(PARKINSONS_COLUMNS):
-        return f"has {len(fields)} of the {len(PARKINSONS_COLUMNS)} columns"
+        return f"has {len(fields)} columns, not {len(PARKINSONS_COLUMNS)}"
     if not np.isfinite([as_real(field) for field in fields]).all():
-        return "has a field that is no finite number"
+        return "has a field that is not a finite number"
     return None

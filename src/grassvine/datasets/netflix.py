@@ -1,4 +1,4 @@
-"""The ratings of the Netflix prize, in both forms in which they went round."""
+"""Reader of the Netflix Prize ratings, in both formats in circulation."""
 
 import os
 import re
@@ -25,30 +25,32 @@ if TYPE_CHECKING:
     import polars as pl
 
 FILES = ("combined_data_*.txt", "mv_*.txt")
-LEAST, MOST = 1, 5
+MIN_RATING, MAX_RATING = 1, 5
 MOVIE_LINE = re.compile(rb"\d{1,9}:\s*")
 
 
 def read_netflix(path: str | os.PathLike[str]) -> RatingTable:
-    """Read the ratings of the Netflix prize.
+    """Read the ratings of the Netflix Prize.
 
     Parameters
     ----------
     path : path
-        A file in which a line ``movie:`` stands before that movie's lines ``user,rating,date``, or
-        a folder of such files, directly or one folder deeper: the prize's ``training_set`` of
-        ``mv_0000001.txt …``, or ``combined_data_1.txt … combined_data_4.txt``.
+        A file in which a line ``movie:`` precedes that movie's lines ``user,rating,date``, or a
+        folder that contains such files directly or one level deeper: the original
+        ``training_set`` of ``mv_0000001.txt …``, or ``combined_data_1.txt … combined_data_4.txt``.
     """
-    files = some_files(path, FILES, "the Netflix prize")
+    files = some_files(path, FILES, "the Netflix Prize")
     if len({(file.parent, file.name[:2]) for file in files}) > 1:
-        raise DataError(f"{path} holds {files[0]} and {files[-1]}; give the folder of one form.")
+        raise DataError(
+            f"{path} contains {files[0]} and {files[-1]}; pass a folder with one format."
+        )
     users: list[NDArray[np.uint32]] = []
     movies: list[NDArray[np.uint32]] = []
     ratings: list[NDArray[np.uint8]] = []
     for file in files:
         line = first_line(file)
         if not MOVIE_LINE.fullmatch(line):
-            refuse_line(file, 1, line, "is not the line 'movie:' that a Netflix file begins with")
+            refuse_line(file, 1, line, "is not 'movie:', with which Netflix files start")
         movie = 0
         for block in blocks(file):
             frame = _rows(block, movie)
@@ -58,22 +60,22 @@ def read_netflix(path: str | os.PathLike[str]) -> RatingTable:
             movies.append(frame["movie"].to_numpy())
             ratings.append(frame["rating"].to_numpy())
     if not sum(map(len, ratings)):
-        raise DataError(f"{path} holds movies but no rating; get the files anew.")
-    # Of 100 million rows every copy counts: the parts are let go as soon as they are joined.
+        raise DataError(f"{path} contains movies but no ratings; download it again.")
+    # With 100 million rows, free the parts of each column as soon as they are concatenated.
     return ratings_from_arrays(_join(users), _join(movies), _join(ratings))
 
 
 def _rows(block: Block, movie: int) -> "pl.DataFrame":
-    """The lines of a block; a movie's own line has rating 0, and ``movie`` was the last before."""
+    """Parse a block; movie lines get rating 0, and ``movie`` is the last one before the block."""
     import polars as pl
 
-    # With ':' written as a rating of 0 and a date, a movie's line has three fields like the others;
-    # a ':' anywhere else makes too many fields or no date.
+    # Replacing ':' by a rating of 0 and a date gives movie lines three fields like all others; a
+    # misplaced ':' gives too many fields or an invalid date.
     data = block.data.replace(b":", b",0,1900-01-01")
     frame = complete(parse(data, {"id": pl.UInt32, "rating": pl.UInt8, "date": pl.Date}, ","))
     if (
         frame is None
-        or (frame["rating"] > MOST).any()
+        or (frame["rating"] > MAX_RATING).any()
         or (frame["rating"] == 0).sum() != block.data.count(b":")
     ):
         block.refuse(_fault)
@@ -82,20 +84,20 @@ def _rows(block: Block, movie: int) -> "pl.DataFrame":
 
 
 def _fault(line: bytes) -> str | None:
-    """What is wrong with a line."""
+    """Return what is wrong with a line, or None."""
     if MOVIE_LINE.fullmatch(line):
         return None
     fields = line.split(b",")
     if len(fields) != 3:
-        return f"has {len(fields)} of the 3 fields user, rating and date"
+        return f"has {len(fields)} fields, not 3 (user, rating, date)"
     if not is_whole(fields[0]):
-        return "has a user that is no whole number"
-    if not (is_whole(fields[1]) and LEAST <= int(fields[1]) <= MOST):
-        return f"has a rating that is no whole number from {LEAST} to {MOST}"
+        return "has a user that is not an integer"
+    if not (is_whole(fields[1]) and MIN_RATING <= int(fields[1]) <= MAX_RATING):
+        return f"has a rating that is not an integer from {MIN_RATING} to {MAX_RATING}"
     try:
         date.fromisoformat(fields[2].decode("latin-1"))
     except ValueError:
-        return "has a date that is none"
+        return "has an invalid date"
     return None
 
 

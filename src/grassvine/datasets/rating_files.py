@@ -1,4 +1,4 @@
-"""Ratings from wherever a person points: a table in a file, a published form, a published name."""
+"""Ratings from tables in files, published file formats or named data sets."""
 
 import os
 from dataclasses import replace
@@ -31,13 +31,13 @@ def read_ratings(
     Parameters
     ----------
     source : path, "-" or name
-        A table with one row per rating, as :func:`read_table` reads it; a file of Netflix or
-        Jester, or a folder of published ratings; or the name of a published data set. A file goes
-        before a name.
+        A table with one row per rating in a format of :func:`read_table`, a file of Netflix or
+        Jester, a folder of published ratings, or the name of a published data set. An existing
+        file takes precedence over a name.
     separator : str, optional
-        What separates the fields of a text; sniffed unless told.
+        Field separator of a text file; detected by default.
     user, item, rating, agent, duplicates, missing, scale
-        As :func:`ratings_from_frame` has them; published forms know their own.
+        See :func:`ratings_from_frame`. Published formats have fixed columns.
     """
     name = os.fspath(source)
     chosen = [column for column in (user, item, rating, agent) if column is not None]
@@ -46,7 +46,7 @@ def read_ratings(
         return replace(load_ratings(name), assumed=(f"{name} is {SOURCES[name].title}.",))
     if name != "-" and _is_published(Path(name)):
         _refuse_columns(name, chosen)
-        return replace(read_ratings_file(name), assumed=(f"{name} is in a published form.",))
+        return replace(read_ratings_file(name), assumed=(f"{name} is in a published format.",))
     return ratings_from_frame(
         read_table(name, separator=separator),
         user=user,
@@ -60,14 +60,14 @@ def read_ratings(
 
 
 def _is_published(path: Path) -> bool:
-    """Tell whether a path holds ratings in a form that is not a table with one row per rating."""
+    """Return whether a path has a published format other than one row per rating."""
     if path.is_dir():
         return True
     try:
         with path.open("rb") as file:
             head = file.read(LONGEST_LINE).removeprefix(BYTE_ORDER_MARK)
     except OSError:
-        return False  # whoever reads it as a table says why it cannot be read
+        return False  # reading it as a table raises the error
     line = head.splitlines()[0] if head.strip() else b""
     return bool(netflix.MOVIE_LINE.fullmatch(line)) or jester.fault(line) is None
 
@@ -75,6 +75,6 @@ def _is_published(path: Path) -> bool:
 def _refuse_columns(name: str, chosen: list[str]) -> None:
     if chosen:
         raise DataError(
-            f"{name} is in a published form and has no column {chosen[0]!r}; name no columns, and "
-            "give agents as a number."
+            f"{name} is in a published format and has no column {chosen[0]!r}; omit the columns "
+            "and pass the number of agents."
         )

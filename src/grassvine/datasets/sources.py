@@ -1,4 +1,4 @@
-"""The published data sets: what they are, where they come from, and how large they are."""
+"""Published data sets: origin, terms of use, sizes and checksums."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,11 +19,12 @@ from grassvine.datasets.multitask import (
 class Source:
     """A published data set.
 
-    ``counts`` are the published ones: ratings, users and items, or samples, tasks and features.
-    ``folders`` are the names under which it is looked for, ``files`` those of the files inside.
-    ``sha256`` is that of the file that is read; ``checksum`` (``md5:…`` or ``sha256:…``) that of
-    the download, of which at most ``largest_download`` bytes are taken and, where it is a zip, only
-    ``member`` is unpacked. Where there is no ``address``, ``by_hand`` is the only way.
+    ``counts`` are the published numbers of ratings, users and items, or samples, tasks and
+    features. ``folders`` are the folder names to search, and ``files`` the names of the files in
+    them. ``sha256`` is the digest of the file that is read, ``checksum`` (``md5:…`` or
+    ``sha256:…``) that of the download, which has at most ``largest_download`` bytes. Of a zip
+    archive only ``member`` is unpacked. Without an ``address`` the data set must be downloaded as
+    ``by_hand`` explains.
     """
 
     name: str
@@ -68,7 +69,7 @@ def _movielens(
         files=(file,),
         terms="research only, no redistribution; cite Harper & Konstan 2015 (doi:10.1145/2827872)",
         by_hand=f"Download {name}.zip from https://grouplens.org/datasets/movielens/, unpack it, "
-        f"and put {file} into the folder {name} of GRASSVINE_DATA.",
+        f"and put {file} into the folder {name} in GRASSVINE_DATA.",
         sha256=sha256,
         address=f"https://files.grouplens.org/datasets/movielens/{name}.zip",
         checksum=f"md5:{md5}",
@@ -124,14 +125,14 @@ _ALL = (
     ),
     Source(
         name="netflix",
-        title="the Netflix prize",
+        title="the Netflix Prize",
         read=netflix.read_netflix,
         counts=_ratings(100_480_507, 480_189, 17_770),
         folders=("netflix", "nf_prize_dataset"),
         files=netflix.FILES,
         terms="non-commercial research, no redistribution; cite Bennett & Lanning 2007",
-        by_hand="Netflix has withdrawn it; put combined_data_1.txt … combined_data_4.txt of a "
-        "mirror, or the prize's folder training_set, into the folder netflix of GRASSVINE_DATA.",
+        by_hand="Netflix has withdrawn it; put combined_data_1.txt … combined_data_4.txt from a "
+        "mirror, or the original folder training_set, into the folder netflix in GRASSVINE_DATA.",
     ),
     Source(
         name="jester-1",
@@ -142,9 +143,9 @@ _ALL = (
         files=jester.FILES,
         terms="research only; cite Goldberg, Roeder, Gupta & Perkins 2001 "
         "(doi:10.1023/A:1011419012209)",
-        # No sha256: every spreadsheet writes the CSV a little differently.
+        # No sha256, because every spreadsheet program writes the CSV a little differently.
         by_hand="Download data set 1 from https://eigentaste.berkeley.edu/dataset/, export its "
-        "sheet as CSV, and put it as jester-data-1.csv into the folder jester1 of GRASSVINE_DATA.",
+        "sheet as jester-data-1.csv, and put that file into the folder jester1 in GRASSVINE_DATA.",
     ),
     Source(
         name="school",
@@ -154,8 +155,8 @@ _ALL = (
         folders=("school",),
         files=SCHOOL_FILES,
         terms="no terms stated; cite Zhou, Chen & Ye 2011 (MALSAR)",
-        by_hand="Put school.mat of the MALSAR package (https://github.com/jiayuzhou/MALSAR) into "
-        "the folder school of GRASSVINE_DATA.",
+        by_hand="Put school.mat from the MALSAR package (https://github.com/jiayuzhou/MALSAR) into "
+        "the folder school in GRASSVINE_DATA.",
         sha256="57fb3238fdd03a9aa17276e2ce18d9bbb5d128c3261e794fe6233b58b6909068",
     ),
     Source(
@@ -168,7 +169,7 @@ _ALL = (
         terms="cite Tsanas, Little, McSharry & Ramig 2009 (doi:10.1109/TBME.2009.2036000)",
         by_hand="Download parkinsons_updrs.data from "
         "https://archive.ics.uci.edu/dataset/189/parkinsons+telemonitoring and put it into the "
-        "folder parkinsons of GRASSVINE_DATA.",
+        "folder parkinsons in GRASSVINE_DATA.",
         sha256="f2c7d5025dec4e92e7feae367a5f7ccf58789a10ac6b54bdf15976c599f9dd39",
         address="https://archive.ics.uci.edu/ml/machine-learning-databases/parkinsons/"
         "telemonitoring/parkinsons_updrs.data",

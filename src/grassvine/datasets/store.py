@@ -1,4 +1,4 @@
-"""Published data sets by name: found, read, checked, and downloaded only when asked."""
+"""Finding, downloading, reading and checking published data sets by name."""
 
 import hashlib
 import os
@@ -19,22 +19,22 @@ VARIABLE = "GRASSVINE_DATA"
 
 
 def cache_folder() -> Path:
-    """The folder to which data sets are downloaded."""
+    """Return the default folder for downloaded data sets."""
     from platformdirs import user_cache_dir
 
     return Path(user_cache_dir("grassvine")) / "data"
 
 
 def locate(name: str, path: str | os.PathLike[str] | None = None) -> Path:
-    """Where a data set is.
+    """Return the path of a data set.
 
     Parameters
     ----------
     name : str
         One of ``SOURCES``.
     path : path, optional
-        The file or folder, where it is known. Otherwise the data set is looked for by its folder
-        names under ``$GRASSVINE_DATA`` and then under :func:`cache_folder`.
+        The file or folder. By default the data set is searched by its folder names in
+        ``$GRASSVINE_DATA`` and then in :func:`cache_folder`.
     """
     source = _source(name)
     if path is not None:
@@ -42,17 +42,17 @@ def locate(name: str, path: str | os.PathLike[str] | None = None) -> Path:
         return Path(path)
     place = find(source)
     if place is None:
-        looked = ", ".join(str(root / source.folders[0]) for root in _roots())
+        searched = ", ".join(str(root / source.folders[0]) for root in _roots())
         unset = "" if os.environ.get(VARIABLE) else f" ({VARIABLE} is not set)"
-        fetched = f"run 'grassvine data fetch {name}', or get it " if source.address else "get it "
+        fetching = f"run 'grassvine data fetch {name}', or get it " if source.address else "get it "
         raise DataError(
-            f"{source.title} is not at {looked}{unset}; {fetched}by hand: {source.by_hand}"
+            f"{source.title} not found at {searched}{unset}; {fetching}by hand: {source.by_hand}"
         )
     return place
 
 
 def find(source: Source, roots: Sequence[Path] | None = None) -> Path | None:
-    """The first folder that holds the files of a data set."""
+    """Return the first folder that contains the files of a data set, or None."""
     for root in _roots() if roots is None else roots:
         for folder in source.folders:
             if (root / folder).is_dir() and find_files(root / folder, source.files):
@@ -61,31 +61,31 @@ def find(source: Source, roots: Sequence[Path] | None = None) -> Path | None:
 
 
 def load_ratings(name: str, path: str | os.PathLike[str] | None = None) -> RatingTable:
-    """Read published ratings and compare them with what was published.
+    """Read published ratings and check their counts and digest.
 
-    The parameters are those of :func:`locate`. A file that is cut off or altered is refused, also
-    where its path is given: the name is a claim.
+    The parameters are those of :func:`locate`. A truncated or modified file raises DataError, even
+    if its path is given.
     """
     source = _source(name)
     if "ratings" not in source.counts:
-        raise DataError(f"{source.title} holds tasks, not ratings; use load_tasks({name!r}).")
+        raise DataError(f"{source.title} contains tasks, not ratings; use load_tasks({name!r}).")
     data = _load(source, locate(name, path))
     assert isinstance(data, RatingTable)
     return data
 
 
 def load_tasks(name: str, path: str | os.PathLike[str] | None = None) -> Tasks:
-    """Read published tasks and compare them with what was published; see :func:`load_ratings`."""
+    """Read published tasks and check their counts and digest; see :func:`load_ratings`."""
     source = _source(name)
     if "tasks" not in source.counts:
-        raise DataError(f"{source.title} holds ratings, not tasks; use load_ratings({name!r}).")
+        raise DataError(f"{source.title} contains ratings, not tasks; use load_ratings({name!r}).")
     data = _load(source, locate(name, path))
     assert isinstance(data, Tasks)
     return data
 
 
 def read_ratings_file(path: str | os.PathLike[str]) -> RatingTable:
-    """Read ratings in the form of MovieLens, Netflix or Jester, whichever the first line shows."""
+    """Read a file in the format of MovieLens, Netflix or Jester, detected from its first line."""
     files = some_files(path, (*movielens.FILES, *netflix.FILES, *jester.FILES), "published ratings")
     line = first_line(files[0])
     if netflix.MOVIE_LINE.fullmatch(line):
@@ -100,18 +100,18 @@ def fetch(
     folder: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Path:
-    """Download a data set, check it, and return the folder where it is.
+    """Download a data set, check it and return its folder.
 
-    A sound copy that is there already is not downloaded again.
+    An existing valid copy is not downloaded again.
 
     Parameters
     ----------
     name : str
         One of ``SOURCES``.
     folder : path, optional
-        Where the data set's own folder goes; :func:`cache_folder` unless told.
+        Parent of the data set's folder; by default :func:`cache_folder`.
     progress : callable, optional
-        Called with the bytes received so far and their total number or None.
+        Called with the number of bytes received and their total, or None if it is unknown.
     """
     return fetch_source(_source(name), folder, progress)
 
@@ -131,16 +131,16 @@ def fetch_source(
         try:
             _load(source, present)
         except DataError:
-            if present != target:  # somebody else's copy is not ours to replace
+            if present != target:  # do not replace a copy that we did not create
                 raise
         else:
             return present
     if source.address is None or source.checksum is None:
-        raise DataError(f"{source.title} cannot be fetched; get it by hand: {source.by_hand}")
-    with tempfile.TemporaryDirectory(prefix=".fetch-", dir=make_folder(root)) as workshop:
+        raise DataError(f"no download address for {source.title}; get it by hand: {source.by_hand}")
+    with tempfile.TemporaryDirectory(prefix=".fetch-", dir=make_folder(root)) as temporary:
         try:
-            received = Path(workshop) / "download"
-            file = Path(workshop) / source.files[0]
+            received = Path(temporary) / "download"
+            file = Path(temporary) / source.files[0]
             download(
                 source.address,
                 received,
@@ -158,14 +158,14 @@ def fetch_source(
             file.replace(target / file.name)
         except DataError as cause:
             raise DataError(
-                f"{source.title} could not be fetched: {str(cause).rstrip('.')}; get it by hand: "
+                f"could not fetch {source.title}: {str(cause).rstrip('.')}; get it by hand: "
                 f"{source.by_hand}"
             ) from None
         except OSError as cause:
             if isinstance(cause, OutputError):
                 raise
             raise OutputError(
-                f"{target} cannot be written ({cause.strerror or cause}); make room, or choose "
+                f"cannot write {target} ({cause.strerror or cause}); free disk space or choose "
                 "another folder."
             ) from None
     return target
@@ -183,22 +183,22 @@ def _roots() -> list[Path]:
 
 
 def _load(source: Source, path: Path) -> RatingTable | Tasks:
-    """Read a data set and compare it with what was published."""
+    """Read a data set and check its counts and digest."""
     data = source.read(path)
     found = _counts(data)
     for what, published in source.counts.items():
         if found[what] != published:
             raise DataError(
                 f"{path} has {found[what]:,} {what}, but {source.title} has {published:,}; it is "
-                "cut off, altered or another data set. Get it anew."
+                "truncated, modified or another data set, so download it again."
             )
     if source.sha256 is not None:
         with find_files(path, source.files)[0].open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         if digest != source.sha256:
             raise DataError(
-                f"{path} has the counts of {source.title}, but was altered: its sha256 is "
-                f"{digest}, not {source.sha256}. Get it anew."
+                f"{path} has the counts of {source.title} but was modified: its sha256 is "
+                f"{digest}, not {source.sha256}; download it again."
             )
     return data
 

@@ -1,7 +1,7 @@
-"""The generators of the paper's experiments.
+"""Generators of the paper's synthetic data.
 
-All numbers come from streams named ``data``; starting points have streams of their own. With one
-stream for both, a start can *be* the answer.
+The data come from random streams named ``data``, separate from those of the starting points: with
+a shared stream, a starting point could equal the solution.
 """
 
 import math
@@ -16,12 +16,12 @@ from grassvine.foundations.errors import DataError
 from grassvine.foundations.options import rank_within, real_number, whole_number
 from grassvine.foundations.seeds import stream
 
-MOST_DRAWS = 10_000
+MAX_DRAWS = 10_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LowRankRatings:
-    """Sampled entries of a low-rank table, the true subspace behind them, and a test set."""
+    """Sampled entries of a low-rank table, their true subspace and a test set."""
 
     ratings: Ratings
     subspace: Array
@@ -30,7 +30,7 @@ class LowRankRatings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SubspaceTasks:
-    """Regressions whose weights lie in one subspace, and that subspace."""
+    """Regression tasks whose weights lie in one subspace, and that subspace."""
 
     tasks: Tasks
     subspace: Array
@@ -48,14 +48,14 @@ def low_rank_ratings(
     n_test: int = 0,
     seed: int = 0,
 ) -> LowRankRatings:
-    """Draw ratings as in Cases 1 to 4 of the paper.
+    """Generate ratings as in Cases 1 to 4 of the paper.
 
-    The table is ABᵀ with standard Gaussian factors; of its entries ``oversampling`` times the
-    degrees of freedom, OS·(mr + nr − r²), are known, chosen uniformly without repetition, and
-    Gaussian noise is added to each. With ``condition`` the table is A·diag(s)·Bᵀ instead, A and B
-    orthonormal, s falling exponentially from √(mn) to √(mn)/condition. The known places are drawn
-    again until every item and every user has ``least_entries``. The test set is ``n_test`` entries
-    of the table itself, without noise, less those that are known.
+    The table is ABᵀ with standard Gaussian factors. OS·(mr + nr − r²) of its entries are known,
+    where OS is ``oversampling``: they are sampled uniformly without replacement and have Gaussian
+    noise added. With ``condition`` the table is A·diag(s)·Bᵀ instead, where A and B are orthonormal
+    and s decays exponentially from √(mn) to √(mn)/condition. The known entries are drawn again
+    until every item and every user has ``least_entries``. The test set consists of ``n_test``
+    noise-free entries, without those that are known.
     """
     whole_number("n_items", n_items, least=1, error=DataError)
     whole_number("n_users", n_users, least=1, error=DataError)
@@ -71,7 +71,7 @@ def low_rank_ratings(
     if n_known > n_items * n_users:
         most = n_items * n_users / (rank * (n_items + n_users - rank))
         raise DataError(
-            f"oversampling {oversampling:g} asks for {n_known} of {n_items * n_users} entries; "
+            f"oversampling {oversampling:g} requires {n_known} of {n_items * n_users} entries; "
             f"choose at most {math.floor(1000 * most) / 1000}."
         )
     item_factors = stream(seed, "data", "item factors").standard_normal((n_items, rank))
@@ -90,9 +90,9 @@ def low_rank_ratings(
 
 
 def _known_places(n_items: int, n_users: int, n_known: int, least: int, seed: int) -> Indices:
-    """Return places of the table such that every item and every user has so many."""
+    """Return entries of the table with at least ``least`` per item and per user."""
     enough = n_known >= least * max(n_items, n_users)
-    for draw in range(MOST_DRAWS if enough else 0):
+    for draw in range(MAX_DRAWS if enough else 0):
         places = _draw_places(
             f"places {draw}" if draw else "places", n_items * n_users, n_known, seed
         )
@@ -109,7 +109,7 @@ def _known_places(n_items: int, n_users: int, n_known: int, least: int, seed: in
 
 
 def _draw_places(name: str, total: int, count: int, seed: int) -> Indices:
-    """Return distinct places of the table, counted user by user, in order."""
+    """Return sorted indices of distinct entries, numbered user by user."""
     drawn = stream(seed, "data", name).choice(total, count, replace=False, shuffle=False)
     return np.sort(drawn)
 
@@ -143,10 +143,10 @@ def subspace_tasks(
     noise: float = 1e-6,
     seed: int = 0,
 ) -> SubspaceTasks:
-    """Draw tasks as in Case 6 of the paper: y_t = X_t U*U*ᵀw_t + noise.
+    """Generate tasks as in Case 6 of the paper: y_t = X_t U*U*ᵀw_t + noise.
 
-    X_t and w_t are standard Gaussian; each task has between ``samples[0]`` and ``samples[1]``
-    samples, both included.
+    X_t and w_t are standard Gaussian; each task has from ``samples[0]`` to ``samples[1]`` samples,
+    inclusive.
     """
     whole_number("n_items", n_items, least=1, error=DataError)
     rank_within(rank, n_items, error=DataError)

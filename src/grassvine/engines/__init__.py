@@ -1,4 +1,4 @@
-"""Where agents run: an engine knows who sends to whom, never why."""
+"""Engines, which run agents by a timetable without knowing their method."""
 
 from grassvine.engines.base import AgentFactory, Engine, EngineResult
 from grassvine.engines.local import LocalEngine

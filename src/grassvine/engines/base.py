@@ -1,8 +1,9 @@
-"""What an engine does, and the law that all engines keep.
+"""The engine interface and the rules that all engines follow.
 
-*Two phases a slot*: every message of a slot is made before anyone moves. An inbox is sorted by
-sender. Reports reach the observer ordered by slot, then agent, and after the last slot each agent
-concludes. BLAS has one thread. So one plan and one set of data give the same bits on every engine.
+Each slot has two phases: all messages are created before any agent updates its state. Inboxes are
+sorted by sender. Reports reach the observer ordered by slot, then agent; after the last slot each
+agent reports its final state. BLAS uses one thread. A plan and its data therefore give bitwise
+identical results on every engine.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,24 +18,24 @@ from grassvine.protocol.report import Observer
 
 Result = TypeVar("Result")
 
-# An agent is made where it will live: programs cannot travel, and data need not.
+# Agents are created in the process they run in: they need not be serialisable, nor their data.
 AgentFactory = Callable[[], Agent]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EngineResult:
-    """How a run ended.
+    """The result of a run.
 
     Attributes
     ----------
     states : tuple of mappings
-        What each agent has learned.
+        The final state of each agent.
     n_slots : int
-        How many slots were run.
+        Number of slots that were run.
     stop_reason : str
-        An observer's reason, or that the timetable was over.
+        The reason returned by an observer, or ``TIMETABLE_OVER``.
     incidents : tuple of str
-        What was lost on the way and done again, a sentence each.
+        Losses and recoveries during the run, one sentence each.
     """
 
     states: tuple[State, ...]
@@ -44,26 +45,26 @@ class EngineResult:
 
 
 class Engine(Protocol):
-    """Something that makes agents and runs them by a timetable."""
+    """Interface of an engine: creates agents and runs them by a timetable."""
 
     def run(
         self, factories: Sequence[AgentFactory], timetable: Timetable, observe: Observer
     ) -> EngineResult:
-        """Run until the timetable is over or the observer gives a reason to stop."""
+        """Run until the timetable ends or the observer returns a reason to stop."""
         ...
 
 
-TIMETABLE_OVER = "the timetable was over"
+TIMETABLE_OVER = "the timetable ended"
 
 
 def create_agents(factories: Sequence[AgentFactory]) -> list[Agent]:
-    """Make agents here; their first passes over the data keep the law too."""
+    """Create agents in this process; their first pass over the data also uses one BLAS thread."""
     with one_blas_thread():
         return [make() for make in factories]
 
 
 def attributed(agent: Agent, slot: int, action: Callable[[], Result]) -> Result:
-    """Do something with an agent; where it fails, say which agent it was and when."""
+    """Run an action of an agent; errors are raised as AgentError with the agent and slot."""
     try:
         return action()
     except Exception as cause:

@@ -1,15 +1,15 @@
-"""Checkpoints: what agents must be told again, in files that are whole and safe from zombies.
+"""Checkpoint files, written atomically and protected from actors that were given up.
 
 ::
 
-    epoch-000002/                   what one crew of hosts wrote, and nobody else
-        agent-003.000000120.log       what the agent learned and reported since the last checkpoint
-        agent-003.000000120.snapshot  the rest of what it was at slot 120
-        000000120.json              slot 120 is complete: every agent's files are there
+    epoch-000002/                     written by one pool of actors only
+        agent-003.000000120.log       log entries and reports since the previous checkpoint
+        agent-003.000000120.snapshot  the rest of the agent's state at slot 120
+        000000120.json                marks slot 120 as complete: all agents' files exist
 
-A crew makes a new epoch when it begins, after every loss too. A host that was cut off may go on
-writing, but only into an epoch that is over: no later checkpoint refers to what it writes there.
-Since nothing is random after slot 0, what is done again from a checkpoint has the same bits.
+A pool of actors creates a new epoch when it starts and after every loss. An actor that was cut off
+may keep writing, but only to an old epoch, which no later checkpoint refers to. Nothing is random
+after slot 0, so a run that restarts from a checkpoint gives bitwise identical results.
 """
 
 import hashlib
@@ -35,16 +35,16 @@ from grassvine.protocol.report import StepReport
 
 FORMAT = "grassvine checkpoint 1"
 KEYS = {"format", "timetable", "n_agents", "slot", "segments"}
-LESSON, REPORTS, ORIGIN = "log entry ", "reports", "origin"
+LOG_ENTRY, REPORTS, ORIGIN = "log entry ", "reports", "origin"
 _EPOCH = re.compile(r"epoch-(\d{6})")
 _COMPLETE = re.compile(r"(\d{9})\.json")
 
-Segment = tuple[int, int]  # epoch and slot: an agent's log entries up to that slot
+Segment = tuple[int, int]  # (epoch, slot) of a log file, which ends at that slot
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A complete checkpoint: its slot, and where the log entries up to there are."""
+    """A complete checkpoint: its slot and the segments of the log up to that slot."""
 
     slot: int = 0
     segments: tuple[Segment, ...] = ()
@@ -55,7 +55,7 @@ START = Checkpoint()
 
 @dataclass(frozen=True, slots=True)
 class LogRecord:
-    """What an agent learned and reported at one slot."""
+    """Log entry and report of one agent at one slot."""
 
     slot: int
     log_entry: State
@@ -64,24 +64,24 @@ class LogRecord:
 
 @dataclass(frozen=True, slots=True)
 class AgentFiles:
-    """The files of one agent, written and read by the host that it lives in."""
+    """The files of one agent, written and read by the actor that runs it."""
 
     folder: Path
     agent: int
 
     def write(
-        self, segment: Segment, pages: Sequence[LogRecord], snapshot: State, origin: float
+        self, segment: Segment, records: Sequence[LogRecord], snapshot: State, origin: float
     ) -> None:
-        """Write what the agent learned since the checkpoint before, and what else it is.
+        """Write the log records since the previous checkpoint, and the snapshot.
 
-        The origin is the cost at which it started: by it other data are found out.
+        ``origin`` is the agent's cost before slot 0; on restoring it reveals different data.
         """
         arrays: dict[str, NDArray[Any]] = {
-            f"{LESSON}{place:09d} {name}": array
-            for place, page in enumerate(pages)
-            for name, array in page.log_entry.items()
+            f"{LOG_ENTRY}{index:09d} {name}": array
+            for index, record in enumerate(records)
+            for name, array in record.log_entry.items()
         }
-        reports = json.dumps([asdict(page.report) for page in pages]).encode()
+        reports = json.dumps([asdict(record.report) for record in records]).encode()
         arrays[REPORTS] = np.frombuffer(reports, dtype=np.uint8)
         arrays[ORIGIN] = np.array([origin])
         try:
@@ -89,35 +89,35 @@ class AgentFiles:
             _write(self._path(segment, "snapshot"), snapshot)
         except OutputError as cause:
             raise OutputError(
-                f"{cause} Every host must reach the checkpoint folder by the same path."
+                f"{cause} Every node must see the checkpoint folder at the same path."
             ) from None
 
     def log_entries(self, mark: Checkpoint) -> Iterator[State]:
-        """Read what the agent learned up to a checkpoint, in order, a segment at a time."""
+        """Yield the log entries up to a checkpoint in order, reading one segment at a time."""
         for segment in mark.segments:
             log_entries: dict[str, dict[str, NDArray[Any]]] = {}
             for key, array in sorted(_read_all(self._path(segment, "log")).items()):
-                if key.startswith(LESSON):
-                    place, name = key.removeprefix(LESSON).split(" ", 1)
-                    log_entries.setdefault(place, {})[name] = array
+                if key.startswith(LOG_ENTRY):
+                    index, name = key.removeprefix(LOG_ENTRY).split(" ", 1)
+                    log_entries.setdefault(index, {})[name] = array
             yield from log_entries.values()
 
     def snapshot(self, mark: Checkpoint) -> State:
-        """Read the rest of what the agent was at a checkpoint."""
+        """Read the snapshot of a checkpoint."""
         return _read_all(self._path(mark.segments[-1], "snapshot"))
 
     def origin(self, mark: Checkpoint) -> float:
-        """Read the cost at which the agent started."""
+        """Read the agent's cost before slot 0."""
         return float(_read_one(self._path(mark.segments[-1], "log"), ORIGIN)[0])
 
     def reports(self, mark: Checkpoint) -> Iterator[StepReport]:
-        """Read what the agent reported up to a checkpoint."""
+        """Yield the agent's reports up to a checkpoint."""
         for segment in mark.segments:
             text = _read_one(self._path(segment, "log"), REPORTS).tobytes()
             yield from (StepReport(**report) for report in json.loads(text))
 
-    def forget(self, segment: Segment) -> None:
-        """Remove a snapshot that a later one has made useless."""
+    def remove_snapshot(self, segment: Segment) -> None:
+        """Remove a snapshot that is no longer needed."""
         self._path(segment, "snapshot").unlink(missing_ok=True)
 
     def _path(self, segment: Segment, kind: str) -> Path:
@@ -127,7 +127,7 @@ class AgentFiles:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoints:
-    """The checkpoints of one run in one folder, as its driver sees them."""
+    """The checkpoints of one run in one folder, managed by its driver."""
 
     folder: Path
     digest: str
@@ -141,18 +141,18 @@ class Checkpoints:
         *,
         resume: bool,
     ) -> "Checkpoints":
-        """Open a folder for a run; one that holds checkpoints is refused unless they are wished."""
+        """Open the checkpoint folder of a run; it must hold no checkpoints unless ``resume``."""
         found = cls(make_folder(folder).absolute(), timetable.digest(), timetable.n_agents)
         newest = found.newest()
         if newest.slot and not resume:
             raise CheckpointError(
-                f"{found.folder} holds checkpoints of a run, up to slot {newest.slot}; resume it "
-                "(resume=True, --resume), or choose another folder."
+                f"{found.folder} already holds checkpoints up to slot {newest.slot}; resume that "
+                "run (resume=True, --resume) or choose another folder."
             )
         return found
 
     def newest(self) -> Checkpoint:
-        """Return the newest complete checkpoint, of the newest epoch that has one, or the start."""
+        """Return the last complete checkpoint of the newest epoch that has one, or ``START``."""
         for epoch in sorted(self._epochs(), reverse=True):
             slots = [
                 int(match[1])
@@ -164,31 +164,31 @@ class Checkpoints:
         return START
 
     def new_epoch(self) -> int:
-        """Make an epoch that nobody has written to."""
+        """Create a new, empty epoch and return its number."""
         epoch = max(self._epochs(), default=0) + 1
         while True:
             try:
                 _epoch(self.folder, epoch).mkdir()
                 return epoch
-            except FileExistsError:  # another driver was faster
+            except FileExistsError:  # created by another driver meanwhile
                 epoch += 1
             except OSError as cause:
                 raise OutputError(
-                    f"{self.folder} cannot be written to ({cause.strerror}); choose another folder "
-                    "for the checkpoints."
+                    f"cannot write to {self.folder} ({cause.strerror}); choose another checkpoint "
+                    "folder."
                 ) from None
 
     def complete(self, epoch: int, slot: int, before: Checkpoint) -> Checkpoint:
-        """Declare a checkpoint complete; all agents have written their files.
+        """Mark a checkpoint as complete once all agents have written their files.
 
-        A driver that was cut off while another went on from its checkpoints ends here: it would
-        remove what the other may still need.
+        Raises CheckpointError if another driver has resumed from this folder meanwhile, because
+        removing old snapshots could delete files that the other driver still needs.
         """
         newest = max(self._epochs(), default=epoch)
         if newest > epoch:
             raise CheckpointError(
-                f"another driver has gone on from the checkpoints in {self.folder} (epoch {newest} "
-                f"follows {epoch}); this run ends, and that one has the result."
+                f"another driver has resumed from the checkpoints in {self.folder} (epoch {newest} "
+                f"follows {epoch}); use the result of that run."
             )
         mark = Checkpoint(slot, (*before.segments, (epoch, slot)))
         content = {
@@ -199,16 +199,16 @@ class Checkpoints:
             "segments": mark.segments,
         }
         write_whole(_complete(self.folder, epoch, slot), json.dumps(content).encode())
-        # Two generations stay: should the newest be spoilt, there is the one before.
+        # Keep two snapshots per agent, in case the newest is damaged.
         for segment in mark.segments[-3:-2]:
             for agent in range(self.n_agents):
-                AgentFiles(self.folder, agent).forget(segment)
+                AgentFiles(self.folder, agent).remove_snapshot(segment)
         return mark
 
     def reports(self, mark: Checkpoint) -> list[StepReport]:
-        """Read what all agents reported up to a checkpoint, by slot, then agent."""
-        everyone = (AgentFiles(self.folder, agent) for agent in range(self.n_agents))
-        found = (report for files in everyone for report in files.reports(mark))
+        """Return all agents' reports up to a checkpoint, ordered by slot, then agent."""
+        all_files = (AgentFiles(self.folder, agent) for agent in range(self.n_agents))
+        found = (report for files in all_files for report in files.reports(mark))
         return sorted(found, key=lambda report: (report.slot, report.agent))
 
     def _epochs(self) -> Iterable[int]:
@@ -220,18 +220,18 @@ class Checkpoints:
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
             if not isinstance(content, dict) or set(content) != KEYS or content["format"] != FORMAT:
-                raise ValueError(f"it is no '{FORMAT}'")
+                raise ValueError(f"not a '{FORMAT}'")
             segments = tuple((int(one), int(other)) for one, other in content["segments"])
             if content["slot"] != slot or not segments or segments[-1] != (epoch, slot):
-                raise ValueError("its slots do not fit")
+                raise ValueError("slot and segments do not match")
         except (OSError, ValueError, TypeError) as cause:
             raise CheckpointError(
-                f"{path} cannot be used ({cause}); remove it to go on from the checkpoint before."
+                f"cannot use {path} ({cause}); remove it to resume from the previous checkpoint."
             ) from None
         if (content["timetable"], content["n_agents"]) != (self.digest, self.n_agents):
             raise CheckpointError(
-                f"{self.folder} holds checkpoints of another run: its agents or its timetable "
-                "differ; give the plan that they belong to, or another folder."
+                f"{self.folder} holds checkpoints of another run with different agents or a "
+                "different timetable; use the plan of that run or choose another folder."
             )
         return Checkpoint(slot, segments)
 
@@ -245,21 +245,22 @@ def _complete(folder: Path, epoch: int, slot: int) -> Path:
 
 
 def _write(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
-    whole = {name: np.asarray(array, order="C") for name, array in arrays.items()}
-    write_whole(path, save(whole, metadata={"format": FORMAT, "digest": _digest(whole)}))
+    contiguous = {name: np.asarray(array, order="C") for name, array in arrays.items()}
+    metadata = {"format": FORMAT, "digest": _digest(contiguous)}
+    write_whole(path, save(contiguous, metadata=metadata))
 
 
 def _read_all(path: Path) -> dict[str, NDArray[Any]]:
-    """Read arrays that are as they were written."""
+    """Read all arrays of a file and check their digest."""
     with _opened(path) as file:
         arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         if file.metadata().get("digest") != _digest(arrays):
-            raise ValueError("its digest differs")
+            raise ValueError("the digest does not match")
     return arrays
 
 
 def _read_one(path: Path, name: str) -> NDArray[Any]:
-    """Read one array, without the others."""
+    """Read one array of a file."""
     with _opened(path) as file:
         array: NDArray[Any] = file.get_tensor(name)
     return array
@@ -270,12 +271,12 @@ def _opened(path: Path) -> Iterator[Any]:
     try:
         with safe_open(path, framework="numpy") as file:
             if (file.metadata() or {}).get("format") != FORMAT:
-                raise ValueError(f"it is no '{FORMAT}'")
+                raise ValueError(f"not a '{FORMAT}'")
             yield file
     except (SafetensorError, OSError, KeyError, TypeError, ValueError) as cause:
         raise CheckpointError(
-            f"{path} is cut off, altered or missing ({cause}); remove the newest .json of its "
-            "epoch to go on from the checkpoint before, or begin anew in another folder."
+            f"{path} is truncated, modified or missing ({cause}); remove the newest .json of its "
+            "epoch to resume from the previous checkpoint, or start again in another folder."
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""The embedded default: one agent after the other, in this thread."""
+"""The default engine: agents run one after another in the calling thread."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from grassvine.protocol.report import Observer
 
 @dataclass(frozen=True, slots=True)
 class LocalEngine:
-    """Runs agents one after the other."""
+    """Engine that runs agents one after another."""
 
     def run(
         self, factories: Sequence[AgentFactory], timetable: Timetable, observe: Observer
     ) -> EngineResult:
-        """Run until the timetable is over or the observer gives a reason to stop."""
+        """Run until the timetable ends or the observer returns a reason to stop."""
         agents = create_agents(factories)
         return run_slots(agents, timetable, observe, lambda actions: (act() for act in actions))

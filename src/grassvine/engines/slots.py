@@ -1,4 +1,4 @@
-"""The loop over slots that engines within one process share."""
+"""The loop over slots, shared by the engines that run in one process."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, TypeVar
@@ -14,49 +14,50 @@ Result = TypeVar("Result")
 
 
 class RunAll(Protocol):
-    """Runs actions, possibly at the same time, and gives their results in order."""
+    """Function that runs actions, possibly concurrently, and returns their results in order."""
 
     def __call__(self, actions: Sequence[Callable[[], Result]], /) -> Iterable[Result]:
-        """Run them."""
+        """Run the actions."""
         ...
 
 
 def run_slots(
     agents: Sequence[Agent], timetable: Timetable, observe: Observer, run_all: RunAll
 ) -> EngineResult:
-    """Run agents slot by slot: first all messages are made, then the receivers move."""
+    """Run agents slot by slot: create all messages, then update the receivers."""
 
-    def prepare(slot: int) -> None:
+    def precompute(slot: int) -> None:
         ready = [(agent, agent.precompute(slot)) for agent in agents]
-        actions = [preparing(agent, slot, action) for agent, action in ready if action]
+        actions = [precomputation(agent, slot, action) for agent, action in ready if action]
         list(run_all(actions))
 
-    def preparing(agent: Agent, slot: int, action: Callable[[], None]) -> Callable[[], None]:
+    def precomputation(agent: Agent, slot: int, action: Callable[[], None]) -> Callable[[], None]:
         return lambda: attributed(agent, slot, action)
 
-    def letter(number: int, slot: int) -> Message:
+    def outgoing(number: int, slot: int) -> Message:
         agent = agents[number]
         return attributed(agent, slot, lambda: agent.outgoing(slot))
 
-    def tell(actions: Sequence[Callable[[], StepReport]]) -> str | None:
+    def run_and_report(actions: Sequence[Callable[[], StepReport]]) -> str | None:
         reasons = [observe(report) for report in run_all(actions)]
         return next((reason for reason in reasons if reason), None)
 
     def meeting(number: int, slot: int, senders: Sequence[int]) -> Callable[[], StepReport]:
-        agent, inbox = agents[number], [mail[sender] for sender in senders]
+        agent, inbox = agents[number], [messages[sender] for sender in senders]
         return lambda: attributed(agent, slot, lambda: agent.meet(slot, inbox))
 
-    def ending(agent: Agent, slot: int) -> Callable[[], StepReport]:
+    def conclusion(agent: Agent, slot: int) -> Callable[[], StepReport]:
         return lambda: attributed(agent, slot, lambda: agent.conclude(slot))
 
     slot, reason = 0, None
     with one_blas_thread():
         while slot < timetable.n_slots and not reason:
             inboxes = timetable.inboxes(slot)
-            writers = {sender for _, senders in inboxes for sender in senders}
-            prepare(slot)
-            mail = {sender: letter(sender, slot) for sender in writers}
-            reason = tell([meeting(receiver, slot, senders) for receiver, senders in inboxes])
+            all_senders = {sender for _, senders in inboxes for sender in senders}
+            precompute(slot)
+            messages = {sender: outgoing(sender, slot) for sender in all_senders}
+            meetings = [meeting(receiver, slot, senders) for receiver, senders in inboxes]
+            reason = run_and_report(meetings)
             slot += 1
-        tell([ending(agent, slot) for agent in agents])
+        run_and_report([conclusion(agent, slot) for agent in agents])
     return EngineResult(tuple(agent.state() for agent in agents), slot, reason or TIMETABLE_OVER)

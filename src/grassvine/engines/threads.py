@@ -1,4 +1,4 @@
-"""Agents of one slot at once: the kernels and BLAS release the interpreter's lock."""
+"""An engine that runs the agents of a slot in threads; the kernels and BLAS release the GIL."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +13,7 @@ from grassvine.protocol.report import Observer
 
 @dataclass(frozen=True, slots=True)
 class ThreadsEngine:
-    """Runs the agents that move in a slot in up to ``workers`` threads."""
+    """Engine that updates the agents of a slot in up to ``workers`` threads."""
 
     workers: int = 2
 
@@ -24,7 +24,7 @@ class ThreadsEngine:
     def run(
         self, factories: Sequence[AgentFactory], timetable: Timetable, observe: Observer
     ) -> EngineResult:
-        """Run until the timetable is over or the observer gives a reason to stop."""
+        """Run until the timetable ends or the observer returns a reason to stop."""
         agents = create_agents(factories)
         with ThreadPoolExecutor(self.workers, thread_name_prefix="grassvine-agent") as pool:
             return run_slots(

@@ -20,7 +20,7 @@ Delivery = tuple[int, int]  # sender, receiver
 FORMAT = "grassvine timetable 1"
 _KINDS = {
     "n_agents": ("<i8", 1),
-    "item_biases": ("<i8", 1),
+    "offsets": ("<i8", 1),
     "senders": ("<i4", 1),
     "receivers": ("<i4", 1),
 }
@@ -31,24 +31,24 @@ class Timetable:
     """The deliveries of each slot, ordered by receiver, then sender.
 
     A meeting of two agents is two deliveries, one each way; methods may also send one way only.
-    The deliveries of slot k are those from ``item_biases[k]`` to ``item_biases[k + 1]``.
+    The deliveries of slot k are those from ``offsets[k]`` to ``offsets[k + 1]``.
     """
 
     n_agents: int
-    item_biases: NDArray[np.int64]
+    offsets: NDArray[np.int64]
     senders: NDArray[np.int32]
     receivers: NDArray[np.int32]
 
     @property
     def n_slots(self) -> int:
         """The number of slots."""
-        return len(self.item_biases) - 1
+        return len(self.offsets) - 1
 
     def deliveries(self, slot: int) -> list[Delivery]:
         """Return the (sender, receiver) pairs of a slot."""
         if not 0 <= slot < self.n_slots:
             raise IndexError(f"slot {slot} is out of range for a timetable of {self.n_slots} slots")
-        here = slice(self.item_biases[slot], self.item_biases[slot + 1])
+        here = slice(self.offsets[slot], self.offsets[slot + 1])
         return list(zip(self.senders[here].tolist(), self.receivers[here].tolist(), strict=True))
 
     def inboxes(self, slot: int) -> list[tuple[int, tuple[int, ...]]]:
@@ -63,25 +63,23 @@ class Timetable:
     def meetings_of(self, agent: int) -> Iterator[tuple[int, tuple[int, ...]]]:
         """Yield each slot at which an agent receives messages, with the senders."""
         mine = np.flatnonzero(self.receivers == agent)
-        slots = np.searchsorted(self.item_biases, mine, side="right") - 1
+        slots = np.searchsorted(self.offsets, mine, side="right") - 1
         pairs = zip(slots.tolist(), self.senders[mine].tolist(), strict=True)
         for slot, group in groupby(pairs, key=lambda pair: pair[0]):
             yield slot, tuple(sender for _, sender in group)
 
     def rearranged(self, slots: NDArray[np.int64]) -> "Timetable":
         """Return a timetable with the given slots of this one, in that order; slots may repeat."""
-        lengths = np.diff(self.item_biases)[slots]
-        item_biases = np.concatenate([[0], np.cumsum(lengths)])
+        lengths = np.diff(self.offsets)[slots]
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
         # The k-th delivery of a new slot is the k-th of the old one.
-        places = np.arange(item_biases[-1]) + np.repeat(
-            self.item_biases[slots] - item_biases[:-1], lengths
-        )
-        return Timetable(self.n_agents, item_biases, self.senders[places], self.receivers[places])
+        places = np.arange(offsets[-1]) + np.repeat(self.offsets[slots] - offsets[:-1], lengths)
+        return Timetable(self.n_agents, offsets, self.senders[places], self.receivers[places])
 
     def digest(self) -> str:
         """Return the SHA-256 digest of the timetable."""
         sha = hashlib.sha256(f"{FORMAT} {self.n_agents} {self.n_slots}".encode())
-        sha.update(self.item_biases.astype("<i8").tobytes())
+        sha.update(self.offsets.astype("<i8").tobytes())
         sha.update(self.senders.astype("<i4").tobytes())
         sha.update(self.receivers.astype("<i4").tobytes())
         return sha.hexdigest()
@@ -90,7 +88,7 @@ class Timetable:
         """Write the timetable and its digest to a safetensors file, atomically."""
         arrays: dict[str, NDArray[np.generic]] = {
             "n_agents": np.array([self.n_agents], dtype=np.int64),
-            "item_biases": self.item_biases,
+            "offsets": self.offsets,
             "senders": self.senders,
             "receivers": self.receivers,
         }
@@ -129,22 +127,16 @@ class Timetable:
     def _checked(
         cls,
         n_agents: NDArray[np.int64],
-        item_biases: NDArray[np.int64],
+        offsets: NDArray[np.int64],
         senders: NDArray[np.int32],
         receivers: NDArray[np.int32],
     ) -> "Timetable | None":
         """Build a timetable from untrusted arrays; return None if they are invalid."""
-        in_order = (
-            len(item_biases) > 0 and item_biases[0] == 0 and bool((np.diff(item_biases) >= 0).all())
-        )
-        if (
-            not in_order
-            or len(n_agents) != 1
-            or {len(senders), len(receivers)} != {item_biases[-1]}
-        ):
+        in_order = len(offsets) > 0 and offsets[0] == 0 and bool((np.diff(offsets) >= 0).all())
+        if not in_order or len(n_agents) != 1 or {len(senders), len(receivers)} != {offsets[-1]}:
             return None
         pairs = list(zip(senders.tolist(), receivers.tolist(), strict=True))
-        slots = [pairs[one:other] for one, other in pairwise(item_biases.tolist())]
+        slots = [pairs[one:other] for one, other in pairwise(offsets.tolist())]
         try:
             return cls.from_deliveries(int(n_agents[0]), slots)
         except NetworkError:
@@ -162,8 +154,8 @@ class Timetable:
             )
         if any(one == other for slot in ordered for one, other in pairwise(slot)):
             raise NetworkError("a slot repeats a delivery; list each sender and receiver once.")
-        item_biases = np.cumsum([0, *(len(slot) for slot in ordered)], dtype=np.int64)
-        return cls(n_agents, item_biases, flat[:, 0].copy(), flat[:, 1].copy())
+        offsets = np.cumsum([0, *(len(slot) for slot in ordered)], dtype=np.int64)
+        return cls(n_agents, offsets, flat[:, 0].copy(), flat[:, 1].copy())
 
     @classmethod
     def from_meetings(cls, n_agents: int, slots: Iterable[Sequence[Edge]]) -> "Timetable":

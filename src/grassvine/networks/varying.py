@@ -107,7 +107,7 @@ def _concatenated(n_agents: int, tables: list[Timetable]) -> Timetable:
     """Concatenate timetables."""
     empty = Timetable.from_deliveries(n_agents, [])
     tables = [empty, *tables]
-    lengths = np.concatenate([np.diff(table.item_biases) for table in tables])
+    lengths = np.concatenate([np.diff(table.offsets) for table in tables])
     return Timetable(
         n_agents,
         np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),

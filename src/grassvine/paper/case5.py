@@ -99,9 +99,9 @@ def _claims_of(dataset: str, results: Results) -> list[Claim]:
 
 
 def _claims_of_exact(dataset: str, results: Results) -> list[Claim]:
-    pooled, item_biases = (results.where(method=v.name) for v in (EXACT, WITH_BIASES))
+    pooled, with_biases = (results.where(method=v.name) for v in (EXACT, WITH_BIASES))
     apart = np.max(np.abs(_excess_over_batch(results, pooled)))
-    gains = -_excess_over_batch(results, item_biases)
+    gains = -_excess_over_batch(results, with_biases)
     where = (
         f"over ranks {', '.join(map(str, pooled.each('rank')))} and "
         f"N = {', '.join(map(str, pooled.each('n_agents')))}"

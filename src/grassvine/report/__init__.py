@@ -1,1 +1,1 @@
-"""What people see of a run."""
+"""Figures, pages, progress bars and diagnoses."""

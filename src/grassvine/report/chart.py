@@ -1,4 +1,4 @@
-"""What a figure shows, as plain data: curves, bars and levels in panels."""
+"""The contents of a figure as plain data: panels of curves, bars and levels."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from grassvine.foundations.errors import InputError
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """One line; curves of one method share the style, curves of one agent the marker."""
+    """One line; curves of the same method share a style, those of the same agent a marker."""
 
     label: str
     x: Array
@@ -22,7 +22,7 @@ class Curve:
         if np.ndim(self.x) != 1 or np.shape(self.x) != np.shape(self.y):
             raise InputError(
                 f"curve {self.label!r} has x of shape {np.shape(self.x)} and y of shape "
-                f"{np.shape(self.y)}; give two vectors of one length."
+                f"{np.shape(self.y)}; pass two vectors of the same length."
             )
 
 
@@ -36,7 +36,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Panel:
-    """Curves and levels over a common axis."""
+    """Curves and levels that share their axes."""
 
     title: str
     x_label: str
@@ -49,7 +49,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BarGroup:
-    """One bar a category, with an error bar where errors are given."""
+    """One bar per category, with optional error bars."""
 
     label: str
     heights: Array
@@ -58,7 +58,7 @@ class BarGroup:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BarPanel:
-    """Groups of bars side by side at common categories."""
+    """Groups of bars, side by side at each category."""
 
     title: str
     x_label: str
@@ -68,13 +68,15 @@ class BarPanel:
     levels: tuple[Level, ...] = ()
 
     def __post_init__(self) -> None:
-        wanted = (len(self.categories),)
+        shape = (len(self.categories),)
         for group in self.groups:
             errors = group.heights if group.errors is None else group.errors
-            if np.shape(group.heights) != wanted or np.shape(errors) != wanted:
+            if np.shape(group.heights) != shape or np.shape(errors) != shape:
                 raise InputError(
-                    f"bars {group.label!r} do not fit {wanted[0]} categories; "
-                    "give one height, and one error if any, a category."
+                    f"bars {group.label!r} do not match {shape[0]} categories; "
+                    "pass one height and, if any, one error per category."
                 )
             if group.errors is not None and np.any(np.asarray(group.errors) < 0):
-                raise InputError(f"bars {group.label!r} have a negative error; give its size.")
+                raise InputError(
+                    f"bars {group.label!r} have a negative error; pass its absolute value."
+                )

@@ -1,4 +1,4 @@
-"""What a Ray cluster offers to agents, node by node, and what would go wrong there."""
+"""Diagnosis of a Ray cluster, node by node."""
 
 import os
 import platform
@@ -17,17 +17,17 @@ from grassvine.foundations.files import make_folder
 from grassvine.report.doctor import version_of
 
 PACKAGES = ("grassvine", "numpy", "scipy", "numba", "safetensors", "ray")
-PATIENCE = 60.0  # seconds
-MEGABYTES, EXCHANGES = 0.4, 20
-LEAST_STORE = 1.0  # GB
+TIMEOUT = 60.0  # seconds
+MESSAGE_MEGABYTES, N_EXCHANGES = 0.4, 20
+MIN_STORE = 1.0  # GB
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node as it was found.
+    """Diagnosis of a node.
 
-    ``trouble`` says why nothing can run there, and ``folder`` why the checkpoint folder cannot be
-    used there; both are empty where all is well.
+    ``trouble`` is the reason why nothing can run there, and ``folder`` the reason why the
+    checkpoint folder cannot be used there; both are empty if there is no problem.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class ClusterDiagnosis:
-    """What was found, in plain values."""
+    """Diagnosis of a cluster in plain values."""
 
     address: str
     token: bool
@@ -52,14 +52,14 @@ class ClusterDiagnosis:
     advice: list[str]
 
     def as_object(self) -> dict[str, Any]:
-        """Return all of it as one object."""
+        """Return the diagnosis as a dict."""
         return asdict(self)
 
 
 def diagnose_cluster(
     address: str | None = None, checkpoint_dir: str | None = None
 ) -> ClusterDiagnosis:
-    """Look at every node of a cluster; without an address, of a new local one."""
+    """Check every node of a cluster, by default of a new local one."""
     folder = make_folder(checkpoint_dir).absolute() if checkpoint_dir else None
     with ray_cluster(address) as ray:
         nodes = _nodes(ray, folder)
@@ -75,11 +75,11 @@ def diagnose_cluster(
 
 
 def advice_on(nodes: Sequence[Node], token: bool, here: Mapping[str, str | None]) -> list[str]:
-    """Say what should be mended before a run; ``here`` are the versions of this process."""
+    """Return what to fix before a run; ``here`` are the versions of this process."""
     found = []
     if not token:
         found.append(
-            "whoever reaches the cluster can run code in it; start all nodes with "
+            "anyone who can reach the cluster can run code in it; start all nodes with "
             "RAY_AUTH_MODE=token and a token file that only its owner can read."
         )
     for node in nodes:
@@ -89,34 +89,35 @@ def advice_on(nodes: Sequence[Node], token: bool, here: Mapping[str, str | None]
         for name, other in node.versions.items():
             if other != (mine := here.get(name)):
                 found.append(
-                    f"{node.name} has {_called(name, other)}, and this process "
-                    f"{_called(name, mine)}; install the same on all nodes."
+                    f"{node.name} has {_labelled(name, other)}, but this process has "
+                    f"{_labelled(name, mine)}; install the same version on all nodes."
                 )
         if node.folder:
             found.append(f"{node.name}: {node.folder}")
-        if node.store_gigabytes < LEAST_STORE:
+        if node.store_gigabytes < MIN_STORE:
             found.append(
-                f"{node.name} keeps {node.store_gigabytes:.1f} GB for messages; a window of slots "
-                "must fit (docs/scale-out.md), so start it with a larger --object-store-memory."
+                f"{node.name} has {node.store_gigabytes:.1f} GB for messages, which must hold all "
+                "slots submitted in advance (docs/scale-out.md); start it with a larger "
+                "--object-store-memory."
             )
     return found
 
 
-def _called(name: str, version: str | None) -> str:
+def _labelled(name: str, version: str | None) -> str:
     return f"{name} {version}" if version else f"no {name}"
 
 
 def _nodes(ray: ModuleType, folder: Path | None) -> list[Node]:
-    """Look around on every node that is alive, at the same time."""
+    """Probe all nodes that are alive, in parallel."""
     alive = [node for node in ray.nodes() if node["Alive"]]
     mark = folder / f".doctor-{uuid.uuid4().hex}" if folder else None
     if mark:
         mark.touch()
     try:
-        look = ray.remote(look_around)
+        probe = ray.remote(probe_node)
         affinity = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy
         calls = [
-            look.options(
+            probe.options(
                 num_cpus=0, max_retries=0, scheduling_strategy=affinity(node["NodeID"], soft=False)
             ).remote(str(mark) if mark else None)
             for node in alive
@@ -131,69 +132,69 @@ def _node(ray: ModuleType, node: Mapping[str, Any], call: Any) -> Node:
     versions: dict[str, str | None] = {}
     trouble = folder = ""
     try:
-        versions, folder = ray.get(call, timeout=PATIENCE)
+        versions, folder = ray.get(call, timeout=TIMEOUT)
     except ray.exceptions.GetTimeoutError:
-        trouble = f"nothing was answered within {PATIENCE:g} s; look at its load and its log."
+        trouble = f"no answer within {TIMEOUT:g} s; check its load and its log."
     except ray.exceptions.RayError as failure:
         lines = [line for line in str(failure).splitlines() if line.strip()]
-        trouble = f"nothing can run there ({lines[-1].strip()}); is grassvine installed on it?"
+        trouble = f"nothing can run there ({lines[-1].strip()}); check that grassvine is installed."
     resources = node["Resources"]
-    own = {k: v for k, v in (node.get("Labels") or {}).items() if not k.startswith("ray.io/")}
+    labels = {k: v for k, v in (node.get("Labels") or {}).items() if not k.startswith("ray.io/")}
     return Node(
         name=node["NodeManagerHostname"],
         address=node["NodeManagerAddress"],
         processors=resources.get("CPU", 0.0),
         memory_gigabytes=resources.get("memory", 0.0) / 1e9,
         store_gigabytes=resources.get("object_store_memory", 0.0) / 1e9,
-        labels=own,
+        labels=labels,
         versions=versions,
         trouble=trouble,
         folder=folder,
     )
 
 
-def look_around(mark: str | None) -> tuple[dict[str, str | None], str]:
-    """Return the versions on a node, and why the folder of a mark cannot be used there."""
-    return _versions(), _trouble_with(mark)
+def probe_node(mark: str | None) -> tuple[dict[str, str | None], str]:
+    """Return the versions on a node, and why the folder of a marker file cannot be used there."""
+    return _versions(), _folder_problem(mark)
 
 
-def _trouble_with(mark: str | None) -> str:
+def _folder_problem(mark: str | None) -> str:
     if mark is None:
         return ""
     folder = Path(mark).parent
     if not Path(mark).exists():
         return (
-            f"{folder} is not the folder that this process sees; checkpoints need one that all "
-            "nodes share, at the same path."
+            f"{folder} is not the folder that this process sees; use a checkpoint folder that all "
+            "nodes share at the same path."
         )
     if not os.access(folder, os.W_OK):
-        return f"{folder} cannot be written to; let the user of Ray's processes write there."
+        return f"cannot write to {folder}; grant write access to the user that runs Ray."
     return ""
 
 
 class _Echo:
-    """An actor that sends back what it is sent."""
+    """Actor that returns a copy of its input."""
 
     def send(self, data: Any) -> Any:
         return np.array(data)
 
 
 def _exchange(ray: ModuleType) -> float | None:
-    """Return the milliseconds of the fastest way there and back, between nodes if there are two.
+    """Return the shortest round trip in milliseconds, between two nodes if there are several.
 
-    Where a node cannot take part there is none; the node's own trouble says why.
+    Returns None if a node fails; its ``trouble`` gives the reason.
     """
     echo = ray.remote(_Echo).options(num_cpus=0, scheduling_strategy="SPREAD", max_restarts=0)
     one, other = echo.remote(), echo.remote()
-    basis = ray.put(np.zeros(int(MEGABYTES * 1e6 / 8)))
+    basis = ray.put(np.zeros(int(MESSAGE_MEGABYTES * 1e6 / 8)))
     seconds = []
     try:
-        for _ in range(EXCHANGES):
-            began = time.perf_counter()
+        for _ in range(N_EXCHANGES):
+            start = time.perf_counter()
             back = one.send.remote(other.send.remote(basis))
-            ray.wait([back], timeout=PATIENCE, fetch_local=False)
-            seconds.append(time.perf_counter() - began)
-            ray.get(back, timeout=PATIENCE)  # what failed is over soon, too
+            ray.wait([back], timeout=TIMEOUT, fetch_local=False)
+            seconds.append(time.perf_counter() - start)
+            ray.get(back, timeout=TIMEOUT)  # raises if the call failed
     except ray.exceptions.RayError:
         return None
     finally:

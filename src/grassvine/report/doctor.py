@@ -1,4 +1,4 @@
-"""What an installation has, and what it lacks."""
+"""Diagnosis of an installation."""
 
 import importlib.util
 import os
@@ -13,7 +13,7 @@ from grassvine.datasets.sources import SOURCES
 from grassvine.datasets.store import VARIABLE, cache_folder, find
 
 LIBRARIES = ("grassvine", "numpy", "scipy", "numba", "polars", "scikit-learn", "safetensors")
-# What each extra brings, by the names of its modules.
+# Modules that each extra installs.
 EXTRAS = {
     "plots": ("matplotlib",),
     "data": ("pooch",),
@@ -26,7 +26,7 @@ EXTRAS = {
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """An optional part: whether it is installed, and if not, how to install it."""
+    """An optional extra: whether it is installed and, if not, how to install it."""
 
     name: str
     installed: bool
@@ -35,7 +35,7 @@ class Extra:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What was found, in plain values."""
+    """Diagnosis of an installation in plain values."""
 
     python: str
     system: str
@@ -51,12 +51,12 @@ class Diagnosis:
     extras: list[Extra]
 
     def as_object(self) -> dict[str, Any]:
-        """Return all of it as one object."""
+        """Return the diagnosis as a dict."""
         return asdict(self)
 
 
 def diagnose() -> Diagnosis:
-    """Look around."""
+    """Diagnose this installation."""
     given = os.environ.get(VARIABLE)
     folders = [*([given] if given else []), str(cache_folder())]
     kernels = _kernel_folder()
@@ -83,7 +83,7 @@ def _extra(name: str, modules: tuple[str, ...]) -> Extra:
 
 
 def version_of(name: str) -> str | None:
-    """Return the version of an installed package, None where it is not installed."""
+    """Return the version of a package, or None if it is not installed."""
     try:
         return version(name)
     except PackageNotFoundError:
@@ -91,7 +91,7 @@ def version_of(name: str) -> str | None:
 
 
 def _blas() -> list[str]:
-    import numpy  # noqa: F401  what it links to is to be seen
+    import numpy  # noqa: F401  loads its BLAS library
     from threadpoolctl import threadpool_info
 
     return [
@@ -102,10 +102,10 @@ def _blas() -> list[str]:
 
 
 def _kernel_folder() -> Path:
-    """Where numba keeps compiled kernels: beside them, unless told otherwise."""
-    told = os.environ.get("NUMBA_CACHE_DIR")
-    if told:
-        return Path(told)
+    """Return the folder in which numba caches compiled kernels, by default beside the sources."""
+    configured = os.environ.get("NUMBA_CACHE_DIR")
+    if configured:
+        return Path(configured)
     spec = importlib.util.find_spec("grassvine.problems")
     assert spec is not None and spec.origin is not None
     return Path(spec.origin).parent / "__pycache__"

@@ -1,4 +1,4 @@
-"""Figures from plain data: curves and bars that can be told apart in grey print too."""
+"""Figures from plain data, with curves and bars that are distinguishable in greyscale."""
 
 import io
 import textwrap
@@ -30,10 +30,10 @@ DASHES: tuple[Dash, ...] = (
 MARKERS = "os^DvPX*"
 HATCHES = ("", "////", "xxxx", "\\\\\\\\", "|||", "---")
 LEVEL_DASHES: tuple[Dash, ...] = ((0, (10, 2.5, 1.5, 2.5, 1.5, 2.5)), (0, (2.5, 2.5)), (0, (1, 3)))
-MARKS = 8
+N_MARKERS = 8  # per curve
 
-PAGE_WIDTH, LONE_WIDTH, PANEL_HEIGHT, SIGN = 7.2, 5.2, 2.9, 0.75  # inches
-CHARACTER, LINE = 0.072, 0.17  # inches that a character and a line of 9 pt take, rather too much
+PAGE_WIDTH, SINGLE_WIDTH, PANEL_HEIGHT, HANDLE_WIDTH = 7.2, 5.2, 2.9, 0.75  # inches
+CHARACTER_WIDTH, LINE_HEIGHT = 0.072, 0.17  # inches at 9 pt, upper estimates
 SETTINGS = {
     "font.size": 9,
     "axes.titlesize": 10,
@@ -42,7 +42,7 @@ SETTINGS = {
     "axes.spines.right": False,
     "axes.edgecolor": "#555555",
     "hatch.linewidth": 0.8,
-    "text.parse_math": False,  # a dollar in a label is a dollar
+    "text.parse_math": False,  # print dollar signs in labels as they are
     "svg.fonttype": "none",
     "svg.hashsalt": "grassvine",
 }
@@ -50,18 +50,18 @@ SETTINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A rendered figure; the same data gives the same bytes."""
+    """A rendered figure; equal data give equal bytes."""
 
     png: bytes
     svg: bytes
 
 
 def draw(panels: Sequence[Panel | BarPanel]) -> Drawing:
-    """Draw panels in rows of two, with one legend below if it is the same for all."""
+    """Draw panels in rows of two, with one common legend if it is the same for all panels."""
     if not panels:
-        raise InputError("a figure without panels cannot be drawn; give at least one.")
+        raise InputError("cannot draw a figure without panels; pass at least one.")
     style = load_extra("matplotlib.style", "a figure", "plots")
-    # Matplotlib takes these from its global settings alone; they are put back afterwards.
+    # Matplotlib reads these from its global settings only; the context restores them.
     with style.context(["default", SETTINGS]):
         figure = _compose(panels)
         return Drawing(
@@ -71,23 +71,23 @@ def draw(panels: Sequence[Panel | BarPanel]) -> Drawing:
 
 
 def render(figure: Any, **options: Any) -> bytes:
-    """Return the bytes of a figure as Matplotlib writes them."""
+    """Return the bytes that ``savefig`` writes for a figure."""
     buffer = io.BytesIO()
     figure.savefig(buffer, **options)
     return buffer.getvalue()
 
 
-# How things look: the same words for the things themselves and for their signs in the legend.
+# Styles, used both for plotting and for the legend.
 
 
-def line_look(style: int) -> dict[str, Any]:
-    """Return how the line of a style looks."""
+def line_style(style: int) -> dict[str, Any]:
+    """Return the Matplotlib keywords of a line."""
     colour, dash = COLOURS[style % len(COLOURS)], DASHES[style % len(DASHES)]
     return {"color": colour, "linestyle": dash, "linewidth": 1.5}
 
 
-def marker_look(style: int, marker: int) -> dict[str, Any]:
-    """Return how a marker on a line of a style looks."""
+def marker_style(style: int, marker: int) -> dict[str, Any]:
+    """Return the Matplotlib keywords of markers on a line."""
     return {
         "marker": MARKERS[marker % len(MARKERS)],
         "markersize": 5.5,
@@ -97,42 +97,44 @@ def marker_look(style: int, marker: int) -> dict[str, Any]:
     }
 
 
-def _bar_look(group: int) -> dict[str, Any]:
+def _bar_style(group: int) -> dict[str, Any]:
     colours = load_extra("matplotlib.colors", "a figure", "plots")
     colour = COLOURS[group % len(COLOURS)]
-    tint = 1 - 0.5 * (1 - np.array(colours.to_rgb(colour)))  # dark error bars show on it
+    tint = 1 - 0.5 * (
+        1 - np.array(colours.to_rgb(colour))
+    )  # lighter, so that dark error bars stay visible
     return {"facecolor": tint, "edgecolor": colour, "hatch": HATCHES[group % len(HATCHES)]}
 
 
-def level_look(level: int) -> dict[str, Any]:
-    """Return how a horizontal line looks."""
+def level_style(level: int) -> dict[str, Any]:
+    """Return the Matplotlib keywords of a horizontal line."""
     dash = LEVEL_DASHES[level % len(LEVEL_DASHES)]
     return {"color": "#444444", "linestyle": dash, "linewidth": 1.1}
 
 
-# The legend: a label, what it stands for, and the numbers of its look.
+# Legend entries: label, kind, style and marker.
 
 _Entry: TypeAlias = tuple[str, str, int, int]
 
 
 def _entries(panel: Panel | BarPanel) -> dict[_Entry, None]:
-    things: list[_Entry]
+    plotted: list[_Entry]
     if isinstance(panel, Panel):
-        things = [(curve.label, "curve", curve.style, curve.marker) for curve in panel.curves]
+        plotted = [(curve.label, "curve", curve.style, curve.marker) for curve in panel.curves]
     else:
-        things = [(group.label, "bars", place, 0) for place, group in enumerate(panel.groups)]
-    levels = [(level.label, "level", place, 0) for place, level in enumerate(panel.levels)]
-    return dict.fromkeys(things + levels)
+        plotted = [(group.label, "bars", index, 0) for index, group in enumerate(panel.groups)]
+    levels = [(level.label, "level", index, 0) for index, level in enumerate(panel.levels)]
+    return dict.fromkeys(plotted + levels)
 
 
-def _sign(entry: _Entry) -> Any:
+def _handle(entry: _Entry) -> Any:
     lines = load_extra("matplotlib.lines", "a figure", "plots")
     _, kind, style, marker = entry
     if kind == "curve":
-        return lines.Line2D([], [], **line_look(style), **marker_look(style, marker))
+        return lines.Line2D([], [], **line_style(style), **marker_style(style, marker))
     if kind == "level":
-        return lines.Line2D([], [], **level_look(style))
-    return load_extra("matplotlib.patches", "a figure", "plots").Patch(**_bar_look(style))
+        return lines.Line2D([], [], **level_style(style))
+    return load_extra("matplotlib.patches", "a figure", "plots").Patch(**_bar_style(style))
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,58 +144,59 @@ class _Legend:
 
     @property
     def labels(self) -> list[str]:
-        return [_wrap(entry[0], self.width - SIGN) for entry in self.entries]
+        return [_wrap(entry[0], self.width - HANDLE_WIDTH) for entry in self.entries]
 
     @property
     def columns(self) -> int:
         longest = max(len(line) for label in self.labels for line in label.split("\n"))
-        return max(1, min(len(self.entries), int(self.width / (SIGN + CHARACTER * longest))))
+        width = HANDLE_WIDTH + CHARACTER_WIDTH * longest
+        return max(1, min(len(self.entries), int(self.width / width)))
 
     @property
     def height(self) -> float:
         if not self.entries:
             return 0.0
         lines = max(label.count("\n") + 1 for label in self.labels)
-        return ceil(len(self.entries) / self.columns) * lines * LINE * 1.15 + 0.1
+        return ceil(len(self.entries) / self.columns) * lines * LINE_HEIGHT * 1.15 + 0.1
 
-    def put(self, place: Any, where: str, **options: Any) -> None:
+    def draw(self, target: Any, location: str, **options: Any) -> None:
         if not self.entries:
             return
-        signs = [_sign(entry) for entry in self.entries]
-        legend = place.legend(
-            signs,
-            ["label"] * len(signs),
-            loc=where,
+        handles = [_handle(entry) for entry in self.entries]
+        legend = target.legend(
+            handles,
+            ["label"] * len(handles),
+            loc=location,
             ncols=self.columns,
             frameon=False,
             handlelength=3.4,
             borderaxespad=0,
             **options,
         )
-        # A label that begins with an underscore would be left out above.
+        # Matplotlib would omit labels that start with an underscore.
         for text, label in zip(legend.get_texts(), self.labels, strict=True):
             text.set_text(label)
 
 
 def _wrap(text: str, inches: float) -> str:
-    return textwrap.fill(one_line(text), max(8, int(inches / CHARACTER)))
+    return textwrap.fill(one_line(text), max(8, int(inches / CHARACTER_WIDTH)))
 
 
 def _compose(panels: Sequence[Panel | BarPanel]) -> Any:
     figures = load_extra("matplotlib.figure", "a figure", "plots")
     columns = min(len(panels), 2)
     rows = ceil(len(panels) / columns)
-    width = PAGE_WIDTH if columns > 1 else LONE_WIDTH
+    width = PAGE_WIDTH if columns > 1 else SINGLE_WIDTH
     entries = [_entries(panel) for panel in panels]
     shared = all(each == entries[0] for each in entries)
     legends = [_Legend(tuple(each), width if shared else 0.9 * width / columns) for each in entries]
-    below = max(legend.height for legend in legends)
-    tall = max(_height(panel, width / columns) for panel in panels)
-    height = rows * tall + below * (1 if shared else rows)
+    legend_height = max(legend.height for legend in legends)
+    panel_height = max(_height(panel, width / columns) for panel in panels)
+    height = rows * panel_height + legend_height * (1 if shared else rows)
     figure = figures.Figure(figsize=(width, height), layout="constrained")
     grid = figure.add_gridspec(2 * rows, columns, height_ratios=[1, 0.001] * rows, hspace=0)
-    for place, (panel, legend) in enumerate(zip(panels, legends, strict=True)):
-        row, column = divmod(place, columns)
+    for index, (panel, legend) in enumerate(zip(panels, legends, strict=True)):
+        row, column = divmod(index, columns)
         axes = figure.add_subplot(grid[2 * row, column])
         _frame(axes, panel, width / columns)
         if isinstance(panel, Panel):
@@ -201,23 +204,23 @@ def _compose(panels: Sequence[Panel | BarPanel]) -> Any:
         else:
             _draw_bars(axes, panel, width / columns)
         if not shared:
-            # Below a row without height: the layout then gives the legend all the room it needs.
+            # Attach the legend to a row of zero height, so that the layout makes room for it.
             blank = figure.add_subplot(grid[2 * row + 1, column])
             blank.set_axis_off()
-            legend.put(blank, "upper center", bbox_to_anchor=(0.5, 0))
+            legend.draw(blank, "upper center", bbox_to_anchor=(0.5, 0))
     if shared:
-        legends[0].put(figure, "outside lower center")
+        legends[0].draw(figure, "outside lower center")
     return figure
 
 
 def _height(panel: Panel | BarPanel, width: float) -> float:
-    words = (_wrap(panel.title, 0.75 * width), _wrap(panel.x_label, 0.55 * width))
-    turned = isinstance(panel, BarPanel) and _turned(panel.categories, width)
-    return PANEL_HEIGHT + LINE * sum(text.count("\n") for text in words) + 0.6 * turned
+    texts = (_wrap(panel.title, 0.75 * width), _wrap(panel.x_label, 0.55 * width))
+    rotated = isinstance(panel, BarPanel) and _needs_rotation(panel.categories, width)
+    return PANEL_HEIGHT + LINE_HEIGHT * sum(text.count("\n") for text in texts) + 0.6 * rotated
 
 
-def _turned(names: Sequence[str], width: float) -> bool:
-    return len(names) * max(map(len, names), default=0) * CHARACTER > 0.8 * width
+def _needs_rotation(names: Sequence[str], width: float) -> bool:
+    return len(names) * max(map(len, names), default=0) * CHARACTER_WIDTH > 0.8 * width
 
 
 def _frame(axes: Any, panel: Panel | BarPanel, width: float) -> None:
@@ -234,9 +237,9 @@ def _no_data(axes: Any) -> None:
 
 
 def _draw_levels(axes: Any, heights: Array) -> None:
-    for place, height in enumerate(heights):
+    for index, height in enumerate(heights):
         if np.isfinite(height):
-            axes.axhline(height, **level_look(place))
+            axes.axhline(height, **level_style(index))
 
 
 def _with_gaps(values: Array, log: bool) -> Array:
@@ -246,25 +249,25 @@ def _with_gaps(values: Array, log: bool) -> Array:
 
 def _draw_curves(axes: Any, panel: Panel) -> None:
     levels = _with_gaps(np.array([level.y for level in panel.levels]), panel.log_y)
-    seen, places = [levels], [np.zeros(0)]
-    for place, curve in enumerate(panel.curves):
+    all_y, all_x = [levels], [np.zeros(0)]
+    for index, curve in enumerate(panel.curves):
         x = _with_gaps(curve.x, panel.log_x)
         y = np.where(np.isfinite(x), _with_gaps(curve.y, panel.log_y), np.nan)
-        seen.append(y)
-        places.append(x[np.isfinite(y)])
+        all_y.append(y)
+        all_x.append(x[np.isfinite(y)])
         if np.isfinite(y).any():
-            _draw_curve(axes, curve, x, y, (place + 0.5) / len(panel.curves))
+            _draw_curve(axes, curve, x, y, (index + 0.5) / len(panel.curves))
     _draw_levels(axes, levels)
-    values = np.concatenate(seen)
+    values = np.concatenate(all_y)
     values = values[np.isfinite(values)]
     if not len(values):
         return _no_data(axes)
-    if panel.log_x and len(along := np.concatenate(places)):
-        scale_by_decades(axes.xaxis, along)
+    if panel.log_x and len(positions := np.concatenate(all_x)):
+        scale_by_decades(axes.xaxis, positions)
     else:
         axes.margins(x=0.03)
-        whole = all(np.all(np.mod(curve.x, 1) == 0) for curve in panel.curves)  # updates, ranks
-        axes.locator_params(axis="x", nbins=5, integer=whole)
+        integer = all(np.all(np.mod(curve.x, 1) == 0) for curve in panel.curves)  # updates, ranks
+        axes.locator_params(axis="x", nbins=5, integer=integer)
         axes.ticklabel_format(axis="x", useOffset=False)
     if panel.log_y:
         scale_by_decades(axes.yaxis, values)
@@ -272,30 +275,32 @@ def _draw_curves(axes: Any, panel: Panel) -> None:
 
 
 def _draw_curve(axes: Any, curve: Curve, x: Array, y: Array, shift: float) -> None:
-    """Draw the line, dots where gaps leave single points, and a few markers of its own places."""
+    """Draw the line, dots for points isolated by gaps, and a few markers shifted by ``shift``."""
     kept = thin(y)
-    axes.plot(x[kept], y[kept], **line_look(curve.style))
+    axes.plot(x[kept], y[kept], **line_style(curve.style))
     known = np.concatenate([[False], np.isfinite(y[kept]), [False]])
-    alone = kept[known[1:-1] & ~known[:-2] & ~known[2:]]
-    axes.plot(x[alone], y[alone], ".", markersize=2.5, color=line_look(curve.style)["color"])
+    isolated = kept[known[1:-1] & ~known[:-2] & ~known[2:]]
+    axes.plot(x[isolated], y[isolated], ".", markersize=2.5, color=line_style(curve.style)["color"])
     finite = np.flatnonzero(np.isfinite(y))
-    marked = finite[np.unique(((np.arange(MARKS) + shift) / MARKS * len(finite)).astype(int))]
-    look = marker_look(curve.style, curve.marker)
-    axes.plot(x[marked], y[marked], linestyle="none", zorder=3, **look)
+    marked = finite[
+        np.unique(((np.arange(N_MARKERS) + shift) / N_MARKERS * len(finite)).astype(int))
+    ]
+    style = marker_style(curve.style, curve.marker)
+    axes.plot(x[marked], y[marked], linestyle="none", zorder=3, **style)
 
 
 def _draw_bars(axes: Any, panel: BarPanel, width: float) -> None:
     levels = _with_gaps(np.array([level.y for level in panel.levels]), log=False)
     ends = [np.zeros(1), levels]
     thickness = 0.8 / max(1, len(panel.groups))
-    for place, group in enumerate(panel.groups):
+    for index, group in enumerate(panel.groups):
         heights = _with_gaps(group.heights, log=False)
         errors = np.zeros(len(heights)) if group.errors is None else group.errors
         errors = np.nan_to_num(_with_gaps(errors, log=False))
         ends += [heights - errors, heights + errors]
-        at = np.arange(len(heights)) + (place - (len(panel.groups) - 1) / 2) * thickness
+        at = np.arange(len(heights)) + (index - (len(panel.groups) - 1) / 2) * thickness
         drawn = np.isfinite(heights)
-        axes.bar(at[drawn], heights[drawn], 0.92 * thickness, linewidth=0.8, **_bar_look(place))
+        axes.bar(at[drawn], heights[drawn], 0.92 * thickness, linewidth=0.8, **_bar_style(index))
         axes.errorbar(
             at[drawn & (errors > 0)],
             heights[drawn & (errors > 0)],
@@ -309,10 +314,10 @@ def _draw_bars(axes: Any, panel: BarPanel, width: float) -> None:
     low, high = float(np.nanmin(np.concatenate(ends))), float(np.nanmax(np.concatenate(ends)))
     if not any(np.isfinite(end).any() for end in ends[1:]):
         return _no_data(axes)
-    room = 0.05 * (high - low)
-    axes.set_ylim(low - room * (low < 0), high + room * (high > 0) if high > low else 1)
+    margin = 0.05 * (high - low)
+    axes.set_ylim(low - margin * (low < 0), high + margin * (high > 0) if high > low else 1)
     axes.set_xlim(-0.6, len(panel.categories) - 0.4)
     names = [_wrap(name, 1.8) for name in panel.categories]
-    turned = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}
-    axes.set_xticks(range(len(names)), names, **turned if _turned(names, width) else {})
+    rotation = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}
+    axes.set_xticks(range(len(names)), names, **rotation if _needs_rotation(names, width) else {})
     return None

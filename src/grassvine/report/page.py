@@ -1,6 +1,6 @@
-"""Pages: a sequence of blocks, written as HTML and as Markdown from one source.
+"""Pages: sequences of blocks that are rendered as HTML and as Markdown.
 
-All text is plain text: what means something to HTML or Markdown is escaped.
+All text is plain text; characters with a meaning in HTML or Markdown are escaped.
 """
 
 import base64
@@ -61,35 +61,35 @@ class Heading:
 
     def __post_init__(self) -> None:
         if self.level not in range(2, 7):
-            raise InputError(f"a heading has level {self.level}; give one from 2 to 6.")
+            raise InputError(f"the level of a heading is {self.level}; pass one from 2 to 6.")
 
     def html(self) -> str:
-        """Render for a browser."""
+        """Render as HTML."""
         return f"<h{self.level}>{_html(self.text)}</h{self.level}>"
 
     def markdown(self) -> str:
-        """Render for an editor."""
+        """Render as Markdown."""
         return f"{'#' * self.level} {_markdown(self.text)}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """Running text."""
+    """A paragraph of text."""
 
     text: str
 
     def html(self) -> str:
-        """Render for a browser."""
+        """Render as HTML."""
         return f"<p>{_html(self.text)}</p>"
 
     def markdown(self) -> str:
-        """Render for an editor."""
+        """Render as Markdown."""
         return _markdown(self.text)
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """The way to another page in the same folder."""
+    """A link to another page in the same folder."""
 
     text: str
     stem: str
@@ -98,47 +98,47 @@ class Link:
         _check_name(self.stem)
 
     def html(self) -> str:
-        """Render for a browser."""
+        """Render as HTML."""
         return f'<p><a href="{self.stem}.html">{_html(self.text)}</a></p>'
 
     def markdown(self) -> str:
-        """Render for an editor."""
+        """Render as Markdown."""
         return f"[{_escaped(self.text)}]({self.stem}.md)"
 
 
 @dataclass(frozen=True, slots=True)
 class Bullets:
-    """A list without numbers."""
+    """A bulleted list."""
 
     items: Sequence[str]
 
     def html(self) -> str:
-        """Render for a browser."""
+        """Render as HTML."""
         return "<ul>\n" + "".join(f"<li>{_html(item)}</li>\n" for item in self.items) + "</ul>"
 
     def markdown(self) -> str:
-        """Render for an editor."""
+        """Render as Markdown."""
         return "\n".join(f"- {_markdown(item)}" for item in self.items)
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Cells under a header; numbers are aligned to the right."""
+    """A table with a header; columns of numbers are right-aligned."""
 
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     caption: str = ""
 
     def __post_init__(self) -> None:
-        for place, row in enumerate(self.rows):
+        for index, row in enumerate(self.rows):
             if len(row) != len(self.header):
                 raise InputError(
-                    f"row {place} of a table has {len(row)} cells under a header of "
-                    f"{len(self.header)}; give one cell a column."
+                    f"row {index} of a table has {len(row)} cells, but its header has "
+                    f"{len(self.header)}; pass one cell per column."
                 )
 
     def html(self) -> str:
-        """Render for a browser."""
+        """Render as HTML."""
         head = [
             f'<th scope="col"{_aligned(number)}>{_html(name)}</th>'
             for name, number in zip(self.header, self._numbers(), strict=True)
@@ -150,26 +150,26 @@ class Table:
         return _html_table(head, body, self.caption)
 
     def markdown(self) -> str:
-        """Render for an editor."""
+        """Render as Markdown."""
         rules = ["---:" if number else "---" for number in self._numbers()]
         cells = [[_escaped(cell) for cell in row] for row in (self.header, *self.rows)]
         lines = [f"| {' | '.join(line)} |" for line in (cells[0], rules, *cells[1:])]
         return _captioned("\n".join(lines), self.caption)
 
     def _numbers(self) -> list[bool]:
-        """Tell for each column whether it holds numbers, perhaps with gaps, and nothing else."""
-        columns = [[row[place] for row in self.rows] for place in range(len(self.header))]
+        """Return for each column whether all its non-empty cells are numbers."""
+        columns = [[row[index] for row in self.rows] for index in range(len(self.header))]
         return [any(column) and all(map(_is_number, filter(None, column))) for column in columns]
 
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """Claims, whether each holds (None: not decided), and what speaks for that."""
+    """Claims, whether each one holds (None if undecided), and the evidence."""
 
     rows: Sequence[tuple[str, bool | None, str]]
 
     def html(self) -> str:
-        """Render for a browser."""
+        """Render as HTML."""
         head = [f'<th scope="col">{name}</th>' for name in ("claim", "verdict", "evidence")]
         body = [
             [
@@ -182,14 +182,14 @@ class Verdicts:
         return _html_table(head, body, "")
 
     def markdown(self) -> str:
-        """Render for an editor."""
+        """Render as Markdown."""
         rows = [(claim, VERDICTS[holds], evidence) for claim, holds, evidence in self.rows]
         return Table(("claim", "verdict", "evidence"), rows).markdown()
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A drawing, the name of its files, and words for those who cannot see it."""
+    """A drawing with its file name, alternative text and caption."""
 
     name: str
     alt: str
@@ -200,15 +200,15 @@ class Picture:
         _check_name(self.name)
 
     def html(self) -> str:
-        """Render for a browser."""
-        # As an image of its own: the ids inside two drawings may be the same.
+        """Render as HTML."""
+        # Not inlined, because ids in different drawings may clash.
         data = base64.b64encode(self.drawing.svg).decode()
         image = f'<img alt="{_html(self.alt)}" src="data:image/svg+xml;base64,{data}">'
-        words = f"\n<figcaption>{_html(self.caption)}</figcaption>" if self.caption else ""
-        return f"<figure>\n{image}{words}\n</figure>"
+        caption = f"\n<figcaption>{_html(self.caption)}</figcaption>" if self.caption else ""
+        return f"<figure>\n{image}{caption}\n</figure>"
 
     def markdown(self) -> str:
-        """Render for an editor."""
+        """Render as Markdown."""
         return _captioned(f"![{_escaped(self.alt)}]({self.name}.png)", self.caption)
 
 
@@ -216,7 +216,7 @@ Block: TypeAlias = Heading | Paragraph | Link | Bullets | Table | Verdicts | Pic
 
 
 def to_html(title: str, blocks: Sequence[Block]) -> str:
-    """Render a page that needs nothing else: no other file, no address, no script."""
+    """Render a self-contained page without external files, links or scripts."""
     body = "\n".join(block.html() for block in blocks)
     return f"""<!DOCTYPE html>
 <html lang="en">
@@ -237,7 +237,7 @@ def to_html(title: str, blocks: Sequence[Block]) -> str:
 
 
 def to_markdown(title: str, blocks: Sequence[Block]) -> str:
-    """Render a page whose pictures are PNG files beside it."""
+    """Render a page that refers to PNG files in the same folder."""
     parts = [f"# {_markdown(title)}".rstrip(), *(block.markdown() for block in blocks)]
     return "\n\n".join(parts) + "\n"
 
@@ -245,24 +245,26 @@ def to_markdown(title: str, blocks: Sequence[Block]) -> str:
 def write_page(
     folder: str | os.PathLike[str], stem: str, title: str, blocks: Sequence[Block]
 ) -> tuple[Path, ...]:
-    """Write the pictures, then the page in both forms, and return the paths."""
+    """Write the pictures and the page in both formats, and return the paths."""
     _check_name(stem)
     pictures = [block for block in blocks if isinstance(block, Picture)]
     names = [picture.name for picture in pictures]
     if len(set(names)) < len(names):
-        raise InputError(f"two pictures of a page share a name: {', '.join(names)}; rename one.")
+        raise InputError(
+            f"two pictures of a page have the same name: {', '.join(names)}; rename one."
+        )
     files = {f"{picture.name}.png": picture.drawing.png for picture in pictures}
     files |= {f"{picture.name}.svg": picture.drawing.svg for picture in pictures}
     files[f"{stem}.md"] = to_markdown(title, blocks).encode()
     files[f"{stem}.html"] = to_html(title, blocks).encode()
-    place = make_folder(folder)
-    return tuple(write_whole(place / name, data) for name, data in files.items())
+    target = make_folder(folder)
+    return tuple(write_whole(target / name, data) for name, data in files.items())
 
 
 def _check_name(name: str) -> None:
     if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", name):
         raise InputError(
-            f"{name!r} cannot be the name of a file; use letters, digits, '_', '-' and '.'."
+            f"{name!r} is not a valid file name; use letters, digits, '_', '-' and '.'."
         )
 
 
@@ -280,11 +282,11 @@ def _html(text: str) -> str:
 
 def _html_table(head: Sequence[str], body: Sequence[Sequence[str]], caption: str) -> str:
     rows = "\n".join(f"<tr>{''.join(row)}</tr>" for row in body)
-    words = f"<caption>{_html(caption)}</caption>\n" if caption else ""
+    element = f"<caption>{_html(caption)}</caption>\n" if caption else ""
     name = _html(caption) if caption else "table"
     return f"""<div class="scroll" role="region" tabindex="0" aria-label="{name}">
 <table>
-{words}<thead><tr>{"".join(head)}</tr></thead>
+{element}<thead><tr>{"".join(head)}</tr></thead>
 <tbody>
 {rows}
 </tbody>
@@ -293,16 +295,16 @@ def _html_table(head: Sequence[str], body: Sequence[Sequence[str]], caption: str
 
 
 def _escaped(text: str) -> str:
-    """Escape what means something to Markdown anywhere; an underscore inside a word does not."""
+    """Escape Markdown characters, except underscores inside words."""
     return re.sub(r"([\\`*\[\]<#|~&$]|(?<![^\W_])_|_(?![^\W_]))", r"\\\1", one_line(text))
 
 
 def _markdown(text: str) -> str:
-    """Escape also what means something at the beginning of a line."""
-    return re.sub(r"^([-+=>]|\d+(?=[.)]))", _shielded, _escaped(text))
+    """Escape Markdown characters, also those that are special at the start of a line."""
+    return re.sub(r"^([-+=>]|\d+(?=[.)]))", _escape_start, _escaped(text))
 
 
-def _shielded(start: re.Match[str]) -> str:
+def _escape_start(start: re.Match[str]) -> str:
     return f"{start[0]}\\" if start[0].isdigit() else f"\\{start[0]}"
 
 

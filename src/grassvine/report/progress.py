@@ -1,4 +1,4 @@
-"""A progress bar as an observer: the solver itself prints nothing."""
+"""An observer that shows a progress bar."""
 
 from types import TracebackType
 
@@ -9,9 +9,9 @@ from grassvine.protocol.report import StepReport
 
 
 class ProgressBar:
-    """Shows on standard error how many slots are done; shows nothing where that is no terminal.
+    """Progress bar of completed slots on standard error, shown only on a terminal.
 
-    A ``passing`` bar is wiped away at the end: for one of many runs.
+    A ``passing`` bar is cleared at the end, for example if it shows one of many runs.
     """
 
     only_watches = True
@@ -31,7 +31,7 @@ class ProgressBar:
         self._task = self._bar.add_task(title, total=n_slots)
 
     def __call__(self, report: StepReport) -> None:
-        """Move on to the slot of a report."""
+        """Advance to the slot of a report."""
         self._bar.update(self._task, completed=report.slot + bool(report.messages))
 
     def __enter__(self) -> "ProgressBar":
@@ -45,5 +45,5 @@ class ProgressBar:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Let go of the terminal."""
+        """Stop the bar."""
         self._bar.stop()

@@ -1,4 +1,4 @@
-"""The pictures of a run: cost, agreement, network, angles."""
+"""Pictures of a run: cost, agreement, network and angles."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -21,9 +21,9 @@ from grassvine.report.figure import SETTINGS, render
 
 
 def run_pictures(history: History, network: Network, bases: Sequence[Array]) -> Mapping[str, bytes]:
-    """Draw a run as PNG pictures, by name; the same run gives the same bytes.
+    """Return PNG pictures of a run by name; the same run gives the same bytes.
 
-    One agent alone has nobody to agree with: there is no picture of agreement.
+    There is no picture of agreement for a single agent.
     """
     draw: dict[str, Callable[[Any], Any]] = {
         "cost": lambda ax: ConvergenceDisplay.from_history(history, ax=ax),
@@ -33,22 +33,22 @@ def run_pictures(history: History, network: Network, bases: Sequence[Array]) -> 
     }
     if network.n_agents == 1:
         del draw["agreement"]
-    return {name: _picture(onto) for name, onto in draw.items()}
+    return {name: _picture(plot) for name, plot in draw.items()}
 
 
 def write_run_pictures(
     folder: str | os.PathLike[str], history: History, network: Network, bases: Sequence[Array]
 ) -> tuple[Path, ...]:
-    """Write the pictures of a run to a folder; none is written unless all can be drawn."""
+    """Write the pictures of a run to a folder, once all of them are drawn."""
     pictures = run_pictures(history, network, bases)
-    place = make_folder(folder)
-    return tuple(write_whole(place / f"{name}.png", data) for name, data in pictures.items())
+    target = make_folder(folder)
+    return tuple(write_whole(target / f"{name}.png", data) for name, data in pictures.items())
 
 
 def _picture(draw: Callable[[Any], Any]) -> bytes:
     style = load_extra("matplotlib.style", "a picture", "plots")
     figures = load_extra("matplotlib.figure", "a picture", "plots")
-    # As in figure.draw: the user's settings are put aside, and put back afterwards.
+    # Independent of the user's settings, as in figure.draw.
     with style.context(["default", SETTINGS]):
         figure = figures.Figure(figsize=SHAPE, layout="constrained")
         draw(figure.add_subplot())

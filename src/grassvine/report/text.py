@@ -1,10 +1,10 @@
-"""Text that any document can hold."""
+"""Text that is valid in any document."""
 
 import re
 
 
 def one_line(text: str) -> str:
-    """Put a text on one line, and a sign in the place of what no document can hold."""
+    """Join a text to one line and replace characters that documents cannot contain."""
     line = " ".join(text.split())
     return re.sub(
         r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]", "\N{REPLACEMENT CHARACTER}", line

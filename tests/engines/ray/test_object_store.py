@@ -80,6 +80,6 @@ class TestInACluster:
             threading.Event().wait()
 
         reference = ray.remote(endless).options(num_cpus=0).remote()
-        with pytest.raises(DataError, match=r"did not hand over .* within 1 s; look whether the"):
+        with pytest.raises(DataError, match=r"could not get .* within 1 s; check the task"):
             FromObjectStore(reference, timeout=1.0)()
         ray.cancel(reference, force=True)

@@ -25,11 +25,11 @@ def test_the_distance_is_the_largest_that_agents_saw_at_their_last_meetings() ->
 def test_of_sums_it_says_that_all_hold_one_basis() -> None:
     drawn = AgreementDisplay.from_history(EXACT.history, ax=axes())
     assert not drawn.largest_line_.get_ydata().any() and drawn.ax_.get_yscale() == "linear"
-    assert texts(drawn.ax_) == ["0 at all times: agents that add up along a tree hold one basis"]
+    assert texts(drawn.ax_) == ["always 0: agents that sum along a tree share one basis"]
     both = AgreementDisplay.from_history(GOSSIP.history, ax=axes())
     assert texts(AgreementDisplay.from_history(EXACT.history, ax=both.ax_).ax_) == []
 
 
 def test_a_history_without_meetings_has_no_agreement() -> None:
-    with pytest.raises(InputError, match="met a neighbour"):
+    with pytest.raises(InputError, match="no agent met a neighbour"):
         AgreementDisplay.from_history(GOSSIP.history.final())

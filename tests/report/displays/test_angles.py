@@ -21,7 +21,7 @@ def test_angles_to_a_reference_are_shown_in_degrees() -> None:
     np.testing.assert_allclose(drawn.largest_line_.get_ydata(), wanted[:, 0], atol=1e-13)
     np.testing.assert_allclose(drawn.other_line_.get_ydata(), wanted[:, 1:].ravel(), atol=1e-13)
     assert drawn.other_line_.get_xdata().tolist() == [0, 0, 1, 1]
-    assert drawn.ax_.get_ylabel() == "angle to the reference, degrees"
+    assert drawn.ax_.get_ylabel() == "angle to the reference (degrees)"
     assert drawn.ax_.get_yscale() == "log"
 
 
@@ -40,7 +40,7 @@ def test_agents_that_hold_one_subspace_are_said_to() -> None:
 
 
 def test_bases_that_cannot_be_compared_are_refused() -> None:
-    with pytest.raises(BasisError, match="no bases"):
+    with pytest.raises(BasisError, match="got no bases"):
         AnglesDisplay.from_bases([])
     with pytest.raises(BasisError, match="basis of agent 1 has shape 8×1, not 8×2"):
         AnglesDisplay.from_bases([np.eye(8)[:, :2], np.eye(8)[:, :1]])

@@ -71,8 +71,8 @@ def test_the_cost_of_sums_is_that_of_all_and_not_added_up_again(x: str) -> None:
         sent = history["bytes"][history["slot"] < ended].sum()
         assert place == {"slots": ended, "updates": update, "bytes": sent}[x]
     assert len(places) == history["update"].max() + 1
-    assert drawn.cost_line_.get_label().startswith("cost of all data")
-    assert drawn.gradient_line_.get_label() == "gradient of all data" and drawn.band_ is None
+    assert drawn.cost_line_.get_label().startswith("cost on all data")
+    assert drawn.gradient_line_.get_label() == "gradient norm on all data" and drawn.band_ is None
 
 
 def test_what_is_not_known_is_a_gap() -> None:
@@ -115,9 +115,9 @@ def test_one_agent_is_drawn_without_a_band() -> None:
 
 
 def test_traces_that_do_not_fit_together_are_refused() -> None:
-    with pytest.raises(InputError, match="vectors of one length"):
+    with pytest.raises(InputError, match="vectors of the same length"):
         trace(cost=np.ones(3))
-    with pytest.raises(InputError, match="vectors of one length"):
+    with pytest.raises(InputError, match="vectors of the same length"):
         DistanceTrace(np.ones(2), np.ones(2), np.ones(3), of_sums=False)
     with pytest.raises(InputError, match="unknown x"):
         DistanceTrace(np.ones(2), np.ones(2), np.ones(2), of_sums=False, against="time")

@@ -60,7 +60,7 @@ def test_without_axes_one_figure_is_made(display: Callable[[Any], Any], no_figur
 
 @every_display
 def test_what_is_no_axes_is_refused(display: Callable[[Any], Any]) -> None:
-    with pytest.raises(InputError, match="type Figure; give one matplotlib Axes"):
+    with pytest.raises(InputError, match="type Figure; pass one matplotlib Axes"):
         display(Figure())
 
 
@@ -108,7 +108,7 @@ def test_an_estimator_is_read_by_what_it_learned(display: Any, needs: str) -> No
     assert display.from_estimator(FITTED, ax=ax).ax_ is ax
     only = SimpleNamespace(**{needs: getattr(FITTED, needs)})
     assert display.from_estimator(only, ax=axes())
-    with pytest.raises(NotFittedError, match=f"SimpleNamespace has no {needs}: it is not fitted"):
+    with pytest.raises(NotFittedError, match=f"SimpleNamespace has no {needs} because it is not"):
         display.from_estimator(SimpleNamespace(), ax=axes())
 
 
@@ -129,7 +129,7 @@ def test_a_style_is_taken(display: Any, artist: str) -> None:
 
 @pytest.mark.parametrize("display", [ConvergenceDisplay, AgreementDisplay])
 def test_a_history_that_cannot_be_drawn_is_refused(display: Any) -> None:
-    with pytest.raises(InputError, match="of type dict; give a History"):
+    with pytest.raises(InputError, match="of type dict; pass a History"):
         display.from_history({})
     with pytest.raises(InputError, match="unknown x 'slot'; did you mean 'slots'"):
         display.from_history(GOSSIP.history, x="slot")

@@ -8,7 +8,7 @@ import grassvine as gv
 from grassvine.foundations.errors import NetworkError
 from grassvine.foundations.seeds import stream
 from grassvine.report.displays import NetworkDisplay
-from grassvine.report.displays.network import MOST_NUMBERED, places_of
+from grassvine.report.displays.network import MAX_NUMBERED, layout
 
 
 def test_links_join_the_agents_that_are_linked() -> None:
@@ -38,22 +38,22 @@ def test_every_agent_has_a_place_of_its_own(
     if not installed:
         monkeypatch.setitem(sys.modules, "networkx", None)
     for network in (gv.networks.path(n_agents), gv.networks.star(n_agents)):
-        places = places_of(network)
+        places = layout(network)
         assert places.shape == (n_agents, 2) and np.isfinite(places).all()
         assert len(np.unique(places.round(6), axis=0)) == n_agents
-        assert np.array_equal(places, places_of(network))
+        assert np.array_equal(places, layout(network))
         if not installed:
             np.testing.assert_allclose(np.hypot(*places.T), 1.0)
 
 
 def test_many_agents_have_no_numbers() -> None:
-    network = gv.networks.ring(MOST_NUMBERED + 1)
+    network = gv.networks.ring(MAX_NUMBERED + 1)
     places = np.zeros((network.n_agents, 2))
     assert NetworkDisplay.from_network(network, positions=places, ax=axes()).numbers_ == []
 
 
 def test_networks_and_places_that_cannot_be_drawn_are_refused() -> None:
-    with pytest.raises(NetworkError, match=r"of type int; give a Network, such as ring\(6\)"):
+    with pytest.raises(NetworkError, match=r"of type int; pass a Network, such as ring\(6\)"):
         NetworkDisplay.from_network(6)  # type: ignore[arg-type]
     with pytest.raises(NetworkError, match="positions has shape 3×2, not 4×2"):
         NetworkDisplay.from_network(gv.networks.ring(4), positions=np.zeros((3, 2)))

@@ -1,4 +1,4 @@
-"""The actor in which agents live: it makes them, lets them meet, and writes them down."""
+"""The Ray actor that creates agents, runs their updates and writes their checkpoints."""
 
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,60 +18,60 @@ from grassvine.protocol.report import StepReport
 
 Inbox = tuple[int, tuple[int, ...]]  # receiver, senders
 
-# Machines differ in the last bits of a cost; other data differ by more.
-SAME_ORIGIN = 1e-9
+# Machines may differ in the last bits of a cost; different data change it by more.
+ORIGIN_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
 class MessageRef:
-    """The reference of a message in the object store; Ray opens references that lie open."""
+    """A reference to a message in the object store; Ray would resolve one that is not wrapped."""
 
     reference: Any
 
 
 class AgentActor:
-    """Some agents, by number."""
+    """Agents that share one Ray actor, by number."""
 
     def __init__(self, timeout: float) -> None:
         import ray
 
         self._ray = ray
         self._timeout = timeout
-        self._limit = one_blas_thread()  # holds from here on, as nobody leaves it
+        self._limit = one_blas_thread()  # never exited, so it holds for the life of the actor
         self._factories: Mapping[int, AgentFactory] = {}
         self._agents: dict[int, Agent] = {}
         self._checkpoints: _CheckpointWriter | None = None
-        self._written: tuple[int, dict[int, bytes]] = (-1, {})  # the messages of one slot
-        self._aside = ThreadPoolExecutor(1, thread_name_prefix="grassvine-prepare")
-        self._preparing: dict[int, Future[None]] = {}
+        self._encoded: tuple[int, dict[int, bytes]] = (-1, {})  # slot, messages by sender
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="grassvine-prepare")
+        self._precomputing: dict[int, Future[None]] = {}
 
     def set_factories(self, factories: Mapping[int, AgentFactory]) -> None:
-        """Take the makers; a copy, as arrays that Ray hands over are views of its store."""
+        """Copy the factories, because arrays from Ray are read-only views of its object store."""
         self._factories = copy.deepcopy(factories)
 
     def begin(self, folder: str | None, mark: Checkpoint) -> None:
-        """Make the agents, and bring them to where they stood at a checkpoint."""
-        wait(self._preparing.values())  # for agents that are given up: how they fared is no matter
-        self._preparing.clear()
+        """Create the agents and restore them from a checkpoint, if there is one."""
+        wait(self._precomputing.values())  # of discarded agents; ignore their errors
+        self._precomputing.clear()
         self._agents = {number: make() for number, make in self._factories.items()}
-        self._written = (-1, {})
+        self._encoded = (-1, {})
         self._checkpoints = _CheckpointWriter(Path(folder), self._agents) if folder else None
         if self._checkpoints and mark.segments:
             self._checkpoints.restore(mark)
 
-    def outgoing(self, slot: int, writers: Sequence[int]) -> dict[int, MessageRef]:
-        """Put messages for agents in other hosts into the object store."""
+    def outgoing(self, slot: int, senders: Sequence[int]) -> dict[int, MessageRef]:
+        """Put messages to agents in other actors into the object store."""
         sent = {
-            writer: MessageRef(self._ray.put(self._message_bytes(slot, writer)))
-            for writer in writers
+            sender: MessageRef(self._ray.put(self._message_bytes(slot, sender)))
+            for sender in senders
         }
-        self._prepare(slot + 1, writers)
+        self._precompute(slot + 1, senders)
         return sent
 
     def meet(
         self, slot: int, inboxes: Sequence[Inbox], *sent: Mapping[int, MessageRef]
     ) -> list[StepReport]:
-        """Let agents take their messages, of which some are from other hosts, and move."""
+        """Update the receivers from their messages, some of which come from other actors."""
         refs = {sender: ref for some in sent for sender, ref in some.items()}
         wanted = sorted({sender for _, senders in inboxes for sender in senders})
         remote = [sender for sender in wanted if sender not in self._agents]
@@ -79,79 +79,75 @@ class AgentActor:
             [refs[sender].reference for sender in remote], timeout=self._timeout
         )
         messages_by_sender = dict(zip(remote, fetched, strict=True))
-        # All of them before anyone moves.
+        # Create all messages before any agent updates its state.
         local = [sender for sender in wanted if sender in self._agents]
         messages_by_sender |= {sender: self._message_bytes(slot, sender) for sender in local}
         reports = [
             self._meeting(slot, receiver, [messages_by_sender[sender] for sender in senders])
             for receiver, senders in inboxes
         ]
-        self._prepare(slot + 1, {*local, *(receiver for receiver, _ in inboxes)})
+        self._precompute(slot + 1, {*local, *(receiver for receiver, _ in inboxes)})
         return reports
 
-    def write_checkpoint(self, epoch: int, slot: int, kept: Checkpoint) -> None:
-        """Write down all agents; what is kept up to a mark is forgotten."""
+    def write_checkpoint(self, epoch: int, slot: int, previous: Checkpoint) -> None:
+        """Write the files of all agents and drop log records that ``previous`` contains."""
         assert self._checkpoints is not None
-        self._settle()
-        self._checkpoints.write(epoch, slot, kept)
+        self._wait_for_all()
+        self._checkpoints.write(epoch, slot, previous)
 
     def conclude(self, slot: int) -> list[StepReport]:
-        """Report the final states."""
-        self._settle()
+        """Return the reports on the final states."""
+        self._wait_for_all()
         return [
             attributed(agent, slot, _concluding(agent, slot)) for agent in self._agents.values()
         ]
 
     def states(self) -> list[State]:
-        """Return what the agents have learned."""
+        """Return the states of the agents."""
         return [agent.state() for agent in self._agents.values()]
 
-    def answer(self) -> bool:
-        """Tell that it lives."""
+    def ping(self) -> bool:
+        """Return True, to show that the actor is alive."""
         return True
 
-    def _prepare(self, slot: int, numbers: Iterable[int]) -> None:
-        """Let agents work ahead beside the calls that come in meanwhile, so that others go on."""
+    def _precompute(self, slot: int, numbers: Iterable[int]) -> None:
+        """Start the agents' precomputations in a thread, so that other actors need not wait."""
         for number in sorted(numbers):
             action = self._agents[number].precompute(slot)
             if action:
-                self._preparing[number] = self._aside.submit(
+                self._precomputing[number] = self._executor.submit(
                     attributed, self._agents[number], slot, action
                 )
 
-    def _settled(self, number: int) -> Agent:
-        """Return an agent that does nothing else at the time."""
-        if number in self._preparing:
-            self._preparing.pop(number).result()
+    def _idle_agent(self, number: int) -> Agent:
+        """Return an agent once its precomputation has finished."""
+        if number in self._precomputing:
+            self._precomputing.pop(number).result()
         return self._agents[number]
 
-    def _settle(self) -> None:
+    def _wait_for_all(self) -> None:
         for number in self._agents:
-            self._settled(number)
+            self._idle_agent(number)
 
-    def _message_bytes(self, slot: int, writer: int) -> bytes:
-        """Return a message as bytes, which several may ask for."""
-        if self._written[0] != slot:
-            self._written = slot, {}
-        messages_by_sender = self._written[1]
-        if writer not in messages_by_sender:
-            agent = self._settled(writer)
-            messages_by_sender[writer] = attributed(
-                agent, slot, lambda: encode(agent.outgoing(slot))
-            )
-        return messages_by_sender[writer]
+    def _message_bytes(self, slot: int, sender: int) -> bytes:
+        """Return an encoded message; it is encoded once for all receivers."""
+        if self._encoded[0] != slot:
+            self._encoded = slot, {}
+        messages = self._encoded[1]
+        if sender not in messages:
+            agent = self._idle_agent(sender)
+            messages[sender] = attributed(agent, slot, lambda: encode(agent.outgoing(slot)))
+        return messages[sender]
 
-    def _meeting(self, slot: int, receiver: int, messages_by_sender: Sequence[bytes]) -> StepReport:
-        agent = self._settled(receiver)
+    def _meeting(self, slot: int, receiver: int, messages: Sequence[bytes]) -> StepReport:
+        agent = self._idle_agent(receiver)
 
         def meet() -> StepReport:
-            return agent.meet(
-                slot, [decode(data, agent.expected(slot)) for data in messages_by_sender]
-            )
+            return agent.meet(slot, [decode(data, agent.expected(slot)) for data in messages])
 
         report = attributed(agent, slot, meet)
         if self._checkpoints:
-            self._checkpoints.note(agent, report)
+            self._checkpoints.record(agent, report)
         return report
 
 
@@ -160,35 +156,36 @@ def _concluding(agent: Agent, slot: int) -> Callable[[], StepReport]:
 
 
 class _CheckpointWriter:
-    """Notes what agents learn, and writes it down when asked."""
+    """Records the log of agents, writes their checkpoints and restores them."""
 
     def __init__(self, folder: Path, agents: Mapping[int, Agent]):
         self._agents = agents
         self._files = {number: AgentFiles(folder, number) for number in agents}
-        self._pages: dict[int, list[LogRecord]] = {number: [] for number in agents}
-        # What an agent would report before slot 0 tells its data from others.
+        self._records: dict[int, list[LogRecord]] = {number: [] for number in agents}
+        # The cost before slot 0 identifies an agent's data.
         self._origins = {number: agent.conclude(0).cost for number, agent in agents.items()}
 
-    def note(self, agent: Agent, report: StepReport) -> None:
-        """Note what a meeting taught."""
-        self._pages[agent.id].append(LogRecord(report.slot, agent.log_entry(), report))
+    def record(self, agent: Agent, report: StepReport) -> None:
+        """Record the log entry and the report of a meeting."""
+        self._records[agent.id].append(LogRecord(report.slot, agent.log_entry(), report))
 
-    def write(self, epoch: int, slot: int, kept: Checkpoint) -> None:
-        """Write what is not kept yet."""
+    def write(self, epoch: int, slot: int, previous: Checkpoint) -> None:
+        """Write the records since the previous checkpoint, and the snapshots."""
         for number, agent in self._agents.items():
-            pages = [page for page in self._pages[number] if page.slot >= kept.slot]
-            self._pages[number] = pages
-            self._files[number].write((epoch, slot), pages, agent.snapshot(), self._origins[number])
+            records = [record for record in self._records[number] if record.slot >= previous.slot]
+            self._records[number] = records
+            origin = self._origins[number]
+            self._files[number].write((epoch, slot), records, agent.snapshot(), origin)
 
     def restore(self, mark: Checkpoint) -> None:
-        """Tell agents that were just made what they had learned."""
+        """Restore newly created agents from a checkpoint."""
         for number, agent in self._agents.items():
             files = self._files[number]
             then, now = files.origin(mark), self._origins[number]
-            if not (isclose(then, now, rel_tol=SAME_ORIGIN) or (isnan(then) and isnan(now))):
+            if not (isclose(then, now, rel_tol=ORIGIN_TOLERANCE) or (isnan(then) and isnan(now))):
                 raise CheckpointError(
-                    f"agent {number} has other data, or another plan, than when its checkpoint was "
-                    f"written: at its start its cost was {then:g} and is {now:g}; give what it "
-                    "had, or begin anew in another folder."
+                    f"agent {number} has different data or a different plan than its checkpoint: "
+                    f"its initial cost was {then:g} and now is {now:g}; use the same data and "
+                    "plan, or start again in another folder."
                 )
             agent.restore(files.log_entries(mark), files.snapshot(mark))

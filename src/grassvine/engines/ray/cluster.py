@@ -1,4 +1,4 @@
-"""A Ray cluster to run in: the one at hand, one at an address, or a new and private local one."""
+"""Connections to Ray clusters: the current one, one at an address, or a new local one."""
 
 import atexit
 import logging
@@ -19,43 +19,43 @@ from typing import Any
 from grassvine.foundations.errors import PlanError
 from grassvine.foundations.extras import load_extra
 
-PATIENCE = 10.0  # seconds, for a cluster to answer
+CONNECT_TIMEOUT = 10.0  # seconds
 
 
 @contextmanager
 def ray_cluster(address: str | None = None, *, cpus: int | None = None) -> Iterator[ModuleType]:
-    """Connect to a Ray cluster, and leave it if it was not connected before.
+    """Connect to a Ray cluster, and disconnect on exit unless already connected before.
 
-    Starting one takes ten seconds and more. To make several runs in one, open it around them; a
-    :class:`RayEngine` without an address uses the cluster that its process is connected to.
+    Starting a cluster takes ten seconds or more. To share one between several runs, open it around
+    them: a :class:`RayEngine` without an address uses the cluster that its process is connected to.
 
     Parameters
     ----------
     address : str, optional
-        Where the cluster is. Its authentication is that of Ray's environment variables. Without
-        an address a new local cluster is started, and only its owner can read its token; a
-        RAY_AUTH_MODE that is set already is respected.
+        Address of the cluster. Authentication follows Ray's environment variables. If omitted, a
+        new local cluster is started, with a token that only its owner can read; an existing
+        RAY_AUTH_MODE is respected.
     cpus : int, optional
-        How many CPUs a new local cluster has; all of the machine unless told.
+        Number of CPUs of a new local cluster; by default all CPUs of the machine.
     """
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray looks when it is imported
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray reads it on import
     ray = load_extra("ray", "the Ray engine", "ray")
     if ray.is_initialized():
         if address:
             raise PlanError(
-                f"this process is connected to a Ray cluster already; leave the address {address} "
-                "out to run there, or call ray.shutdown() first."
+                f"this process is already connected to a Ray cluster; omit the address {address} "
+                "to run there, or call ray.shutdown() first."
             )
         yield ray
         return
     settings = {"log_to_driver": False, "logging_level": logging.ERROR}
     if address:
-        _require_answer(address)
-    # Given the path of a token Ray turns authentication on.
+        _check_reachable(address)
+    # Setting the path of a token enables authentication in Ray.
     token = {} if address else {"RAY_AUTH_TOKEN_PATH": str(_token_file())}
     with _quiet(ray), _environment(**token):
         try:
-            with _same_answer_to_sigterm():
+            with _preserved_sigterm_handler():
                 if address:
                     _connect(ray, address, settings)
                 else:
@@ -71,35 +71,35 @@ def _connect(ray: ModuleType, address: str, settings: dict[str, Any]) -> None:
     except (ConnectionError, ValueError, RuntimeError, ray.exceptions.RayError) as cause:
         reason = next((line for line in str(cause).splitlines() if line.strip()), "no reason given")
         raise PlanError(
-            f"the Ray cluster at {address} cannot be joined ({reason}); look whether it runs, and "
-            "whether RAY_AUTH_TOKEN_PATH names its token."
+            f"cannot connect to the Ray cluster at {address} ({reason}); check that it is running "
+            "and that RAY_AUTH_TOKEN_PATH points to its token."
         ) from cause
 
 
-def _require_answer(address: str) -> None:
-    """Refuse an address where nobody listens: Ray itself would wait there for many minutes."""
+def _check_reachable(address: str) -> None:
+    """Raise PlanError if nothing listens at an address; Ray itself would wait for minutes."""
     if address == "auto":
         return
     host, _, port = address.rpartition(":")
     if not host or "/" in host or not port.isdecimal() or int(port) >= 2**16:
         raise PlanError(
-            f"{address!r} is no address of a Ray cluster; give host:port as 'ray start --head' "
-            "printed it, or auto for the one on this machine."
+            f"{address!r} is not the address of a Ray cluster; use host:port as printed by "
+            "'ray start --head', or auto for the cluster on this machine."
         )
     try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=PATIENCE).close()
-    except (OSError, UnicodeError) as cause:  # a name may be one that no host can have
+        socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_TIMEOUT).close()
+    except (OSError, UnicodeError) as cause:  # UnicodeError: an invalid host name
         raise PlanError(
-            f"nobody answers at {address} ({cause}); is the cluster's head running there "
-            "('ray start --head'), and does a firewall let this machine in?"
+            f"cannot reach {address} ({cause}); check that the cluster's head runs there "
+            "('ray start --head') and that no firewall blocks this machine."
         ) from None
 
 
 @contextmanager
-def _same_answer_to_sigterm() -> Iterator[None]:
-    """Keep what a program does when it is terminated; Ray puts an exit with code 15 in its place.
+def _preserved_sigterm_handler() -> Iterator[None]:
+    """Restore the program's SIGTERM handler, which Ray replaces by an exit with code 15.
 
-    One that does nothing of its own gets Ray's, which ends a cluster in order.
+    A program without a handler gets Ray's, which shuts the cluster down cleanly.
     """
     before = signal.getsignal(signal.SIGTERM)
     try:
@@ -111,10 +111,10 @@ def _same_answer_to_sigterm() -> Iterator[None]:
 
 @contextmanager
 def _quiet(ray: ModuleType) -> Iterator[None]:
-    """Keep Ray's news of losses off standard output, which is for data, and off the screen.
+    """Suppress Ray's messages about lost nodes; standard output is for data.
 
-    A run's incidents tell them. There is no public switch for what is printed of lost nodes;
-    ``log_to_driver`` is about the output of workers.
+    Losses are reported in a run's incidents. Ray has no public switch for these messages:
+    ``log_to_driver`` controls the output of workers only.
     """
     with _environment(RAY_IGNORE_UNHANDLED_ERRORS="1"):
         ray._private.worker._worker_logs_enabled = False
@@ -126,7 +126,7 @@ def _quiet(ray: ModuleType) -> Iterator[None]:
 
 @contextmanager
 def _environment(**variables: str) -> Iterator[None]:
-    """Set variables of the environment, and put back what was there; Ray adds some of its own."""
+    """Set environment variables and restore them on exit, with RAY_AUTH_MODE, which Ray sets."""
     names = {*variables, "RAY_AUTH_MODE"}
     before = {name: os.environ.get(name) for name in names}
     os.environ.update(variables)
@@ -142,8 +142,8 @@ def _environment(**variables: str) -> Iterator[None]:
 
 @cache
 def _token_file() -> Path:
-    """Write the token of this process's clusters: one, as Ray reads it once in a process."""
-    folder = Path(tempfile.mkdtemp(prefix="grassvine-ray-"))  # which only its owner may enter
+    """Write the token for local clusters, once because Ray reads it once per process."""
+    folder = Path(tempfile.mkdtemp(prefix="grassvine-ray-"))  # accessible by its owner only
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     path = folder / "token"
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:

@@ -1,10 +1,10 @@
-"""Agents in the actors of a Ray cluster, for a company's own machines: inside, all are trusted.
+"""An engine that runs agents in the actors of a Ray cluster, which is one trust domain.
 
-An agent is made in its actor and stays there; messages go from actor to actor. The driver submits
-slots, some ahead, and hears the reports. Calls of one caller reach an actor in the order of
-submission as long as none is retried, so none is. When an actor dies all agents go back to the last
-checkpoint: nothing is random after slot 0, so what is done again has the same bits, and observers
-hear of nothing twice.
+Agents are created in their actors and stay there; messages go from actor to actor. The driver
+submits slots in advance and receives the reports. Ray executes the calls of one caller in the order
+of submission only without retries, so retries are disabled. When an actor dies, all agents are
+restored from the last checkpoint. Nothing is random after slot 0, so the repeated slots give
+bitwise identical results; observers receive every report once.
 """
 
 import os
@@ -25,33 +25,33 @@ from grassvine.networks.timetable import Timetable
 from grassvine.protocol.observers import only_watches
 from grassvine.protocol.report import Observer, StepReport
 
-LEAST_AHEAD = 8  # slots
-MOST_LOSSES = 6  # running, without a slot done in between
+MIN_SLOTS_AHEAD = 8
+MAX_LOSSES = 6  # in a row, without a completed slot in between
 
 
 @dataclass(frozen=True, slots=True)
 class RayEngine:
-    """Runs agents in Ray actors.
+    """Engine that runs agents in Ray actors.
 
     Parameters
     ----------
     address : str, optional
-        The cluster to connect to. Without it the run takes place where this process is connected
-        already, and else in a new local cluster that ends with the run.
-    agents_per_actor : int
-        How many agents share an actor. A call takes milliseconds: where updates are shorter than
+        Address of the cluster. If omitted, the run uses the cluster that this process is connected
+        to, or else a new local cluster that is shut down after the run.
+    agents_per_actor : int, default=1
+        Number of agents that share an actor. A call takes milliseconds: if updates take less than
         100 ms, let several agents share one.
-    places : sequence of Place, optional
-        What a node must offer, one for each agent; anywhere unless given.
+    placements : sequence of Placement, optional
+        Requirements on the nodes, one per agent; by default agents run on any node.
     checkpoint_dir : path, optional
-        A folder that every node reaches by this path. With it a run survives the death of actors
-        and nodes; without it a death ends the run.
-    checkpoint_seconds : float
-        How long to go on between two checkpoints: about so much work is done again after a loss.
-    resume : bool
-        Go on from the newest checkpoint in the folder, if there is one.
-    timeout : float
-        How many seconds to wait for an actor's part of a slot before the run is given up.
+        Folder that every node sees at this path. With it, a run survives the loss of actors and
+        nodes; without it, a loss ends the run.
+    checkpoint_seconds : float, default=30
+        Time between two checkpoints; a loss repeats about this much work.
+    resume : bool, default=False
+        Resume from the newest checkpoint in the folder, if there is one.
+    timeout : float, default=600
+        Seconds to wait for an actor's part of a slot before the run fails.
     """
 
     address: str | None = None
@@ -68,16 +68,16 @@ class RayEngine:
         real_number("checkpoint_seconds", self.checkpoint_seconds, least=0.0)
         real_number("timeout", self.timeout, least=1.0)
         if self.resume and self.checkpoint_dir is None:
-            raise PlanError("there is nothing to resume from; give the checkpoint_dir of the run.")
+            raise PlanError("resume needs checkpoints; pass the checkpoint_dir of that run.")
 
     def run(
         self, factories: Sequence[AgentFactory], timetable: Timetable, observe: Observer
     ) -> EngineResult:
-        """Run until the timetable is over or the observer gives a reason to stop."""
+        """Run until the timetable ends or the observer returns a reason to stop."""
         placements = [ANYWHERE] * len(factories) if self.placements is None else self.placements
         if len(placements) != len(factories):
             raise PlanError(
-                f"there are {len(placements)} places for {len(factories)} agents; give one to each."
+                f"got {len(placements)} placements for {len(factories)} agents; pass one per agent."
             )
         checkpoints = None
         if self.checkpoint_dir is not None:
@@ -93,7 +93,7 @@ class RayEngine:
 
 
 class _RunState:
-    """A run under way: which slots are told, what was lost, and where to go back to."""
+    """The state of a run: reported slots, incidents and the last checkpoint."""
 
     def __init__(
         self,
@@ -103,23 +103,23 @@ class _RunState:
         checkpoints: Checkpoints | None,
         seconds: float,
     ):
-        self._crew = pool
+        self._pool = pool
         self._timetable = timetable
         self._observe = observe
         self._checkpoints = checkpoints
         self._seconds = seconds
-        self._ahead = max(LEAST_AHEAD, 2 * len(pool)) if only_watches(observe) else 1
-        self._mark = START
+        self._ahead = max(MIN_SLOTS_AHEAD, 2 * len(pool)) if only_watches(observe) else 1
+        self._last_checkpoint = START
         self._epoch = 0
-        self._told = 0  # slots
+        self._n_reported = 0  # slots
         self._reason = ""
         self._incidents: list[str] = []
 
     def run(self) -> EngineResult:
-        """Run to the end, whoever dies on the way."""
-        self._hear_what_was()
+        """Run to the end, recovering from losses."""
+        self._replay_reports()
         loss: ActorLost | None = None
-        losses, told = 0, self._told
+        losses, n_reported = 0, self._n_reported
         while True:
             try:
                 self._restore(loss)
@@ -127,100 +127,103 @@ class _RunState:
                 return self._finish()
             except ActorLost as another:
                 if self._checkpoints is None:
-                    advice = "give RayEngine a checkpoint_dir, and a run survives this."
+                    advice = "pass a checkpoint_dir to RayEngine to survive such losses."
                     raise AgentError(another.agent, another.slot, f"{another}; {advice}") from None
-                losses = 1 if self._told > told else losses + 1
-                loss, told = another, self._told
-                if losses > MOST_LOSSES:
-                    advice = f"it was loss {losses} running, without a slot done in between."
+                losses = 1 if self._n_reported > n_reported else losses + 1
+                loss, n_reported = another, self._n_reported
+                if losses > MAX_LOSSES:
+                    advice = f"this was loss {losses} in a row without a completed slot."
                     raise AgentError(loss.agent, loss.slot, f"{loss}; {advice}") from None
-                # Ray may take some seconds to learn that a node is gone, and use it until then.
+                # Ray may take some seconds to notice that a node is gone, and use it until then.
                 time.sleep(2.0 ** (losses - 2) if losses > 1 else 0.0)
 
-    def _hear_what_was(self) -> None:
-        """Tell the observer of what happened before the checkpoint that is resumed."""
+    def _replay_reports(self) -> None:
+        """Pass all reports up to the newest checkpoint to the observer."""
         if self._checkpoints is None:
             return
         mark = self._checkpoints.newest()
         reports = self._checkpoints.reports(mark)
         for slot, of_slot in groupby(reports, key=lambda report: report.slot):
-            self._tell(slot, of_slot)
-        if self._reason and self._told < mark.slot:
-            return  # this observer stops before the checkpoint: begin anew, and go only so far
-        self._mark, self._told = mark, mark.slot
+            self._observe_slot(slot, of_slot)
+        if self._reason and self._n_reported < mark.slot:
+            return  # the observer stops before the checkpoint: start again and run up to there
+        self._last_checkpoint, self._n_reported = mark, mark.slot
         if mark.slot:
             self._incidents.append(f"the run was resumed at slot {mark.slot}")
 
     def _restore(self, loss: ActorLost | None) -> None:
-        """Fill empty places, and bring all agents to the last checkpoint."""
-        filled = self._crew.fill(self._mark.slot)
+        """Replace lost actors and restore all agents from the last checkpoint."""
+        replaced = self._pool.fill(self._last_checkpoint.slot)
         if loss:
             self._incidents.append(
-                f"{_listed(filled)} lost at slot {loss.slot} ({loss}); all went back to slot "
-                f"{self._mark.slot}"
+                f"{_listed(replaced)} lost at slot {loss.slot} ({loss}); all agents were restored "
+                f"to slot {self._last_checkpoint.slot}"
             )
         folder = None
         if self._checkpoints:
             self._epoch = self._checkpoints.new_epoch()
             folder = str(self._checkpoints.folder)
-        self._crew.begin(folder, self._mark)
+        self._pool.begin(folder, self._last_checkpoint)
 
     def _advance(self) -> None:
-        """Submit slots ahead, hear their reports in order, and keep checkpoints on the way."""
-        under_way: deque[tuple[Callable[[int, Calls], None], int, Calls]] = deque()
-        slot, since, keeping = self._mark.slot, time.monotonic(), False
+        """Submit slots in advance, process their reports in order and write checkpoints."""
+        pending: deque[tuple[Callable[[int, Calls], None], int, Calls]] = deque()
+        slot, since, writing = self._last_checkpoint.slot, time.monotonic(), False
         while True:
-            while len(under_way) < self._ahead and slot < self._end():
+            while len(pending) < self._ahead and slot < self._end():
                 inboxes = self._timetable.inboxes(slot)
-                under_way.append((self._hear, slot, self._crew.meet(slot, inboxes)))
+                pending.append((self._receive, slot, self._pool.meet(slot, inboxes)))
                 slot += 1
-                if self._checkpoints and not keeping and time.monotonic() - since >= self._seconds:
-                    kept = self._crew.write_checkpoint(self._epoch, slot, self._mark)
-                    under_way.append((self._complete, slot, kept))
-                    keeping = True  # one at a time: the next begins where it ended
-            if not under_way:
+                if self._checkpoints and not writing and time.monotonic() - since >= self._seconds:
+                    calls = self._pool.write_checkpoint(self._epoch, slot, self._last_checkpoint)
+                    pending.append((self._complete, slot, calls))
+                    writing = True  # one at a time, because each starts where the last one ended
+            if not pending:
                 return
-            finish, number, calls = under_way.popleft()
+            finish, number, calls = pending.popleft()
             finish(number, calls)
             if finish == self._complete:
-                keeping, since = False, time.monotonic()
+                writing, since = False, time.monotonic()
 
     def _end(self) -> int:
-        """Return the slot to run up to, as far as is known."""
-        return self._told if self._reason else self._timetable.n_slots
+        """Return the slot to run up to, as known so far."""
+        return self._n_reported if self._reason else self._timetable.n_slots
 
-    def _hear(self, slot: int, calls: Calls) -> None:
-        self._tell(slot, self._crew.reports(slot, calls))
+    def _receive(self, slot: int, calls: Calls) -> None:
+        self._observe_slot(slot, self._pool.reports(slot, calls))
 
-    def _tell(self, slot: int, reports: Iterable[StepReport]) -> None:
-        """Tell the observer of a slot, unless it has heard of it or has a reason to stop."""
-        if slot < self._told or self._reason:
+    def _observe_slot(self, slot: int, reports: Iterable[StepReport]) -> None:
+        """Pass the reports of a slot to the observer, once and only until it stops the run."""
+        if slot < self._n_reported or self._reason:
             return
         reasons = [self._observe(report) for report in reports]
         self._reason = next((reason for reason in reasons if reason), "")
-        self._told = slot + 1
+        self._n_reported = slot + 1
 
     def _complete(self, slot: int, calls: Calls) -> None:
-        """Declare a checkpoint complete; where it cannot be written the run goes on."""
+        """Mark a checkpoint as complete; the run continues if it cannot be written."""
         assert self._checkpoints is not None
         try:
-            self._crew.wait(slot, calls)
-            if not self._reason:  # agents that ran past the end are not gone back to
-                self._mark = self._checkpoints.complete(self._epoch, slot, self._mark)
+            self._pool.wait(slot, calls)
+            if not self._reason:  # else the agents have run past the end
+                self._last_checkpoint = self._checkpoints.complete(
+                    self._epoch, slot, self._last_checkpoint
+                )
         except OutputError as cause:
-            self._incidents.append(f"no checkpoint was kept at slot {slot}: {cause}")
+            self._incidents.append(f"no checkpoint was written at slot {slot}: {cause}")
 
     def _finish(self) -> EngineResult:
-        """Let the agents conclude, and fetch what they have learned."""
-        reports, states = self._crew.conclude(self._told), self._crew.states(self._told)
+        """Collect the final reports and the states of the agents."""
+        n_slots = self._n_reported
+        reports, states = self._pool.conclude(n_slots), self._pool.states(n_slots)
         for report in reports:
             self._observe(report)
         reason = self._reason or TIMETABLE_OVER
-        return EngineResult(tuple(states), self._told, reason, tuple(self._incidents))
+        return EngineResult(tuple(states), n_slots, reason, tuple(self._incidents))
 
 
-def _listed(crews: Iterable[Iterable[int]]) -> str:
-    agents = [str(agent) for agents in crews for agent in agents]
+def _listed(groups: Iterable[Iterable[int]]) -> str:
+    agents = [str(agent) for group in groups for agent in group]
     if not agents:
         return "a message was"
     return f"agent {agents[0]} was" if len(agents) == 1 else f"agents {', '.join(agents)} were"

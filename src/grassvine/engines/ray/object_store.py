@@ -1,4 +1,4 @@
-"""What somebody has put into Ray's object store, fetched where it is used."""
+"""Problems and ratings from Ray's object store."""
 
 import copy
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ from grassvine.foundations.options import real_number
 
 @dataclass(frozen=True, slots=True)
 class FromObjectStore:
-    """Calling it, in an actor, returns a writable copy of an object in Ray's store.
+    """Callable that returns a writable copy of an object in Ray's store.
 
-    ``run(plan, [FromStore(ray.put(problem)) for problem in …])``, where tasks on other machines may
-    have put the problems; or ratings, for :func:`completion_problems`.
+    Pass problems as ``run(plan, [FromObjectStore(ray.put(problem)) for problem in …])``, or ratings
+    to :func:`completion_problems`. Tasks on other machines may have created the objects.
 
     Parameters
     ----------
     reference : ObjectRef
-        What ``ray.put`` or a task returned.
-    timeout : float
-        How many seconds to wait for it.
+        Reference returned by ``ray.put`` or by a task.
+    timeout : float, default=600
+        Seconds to wait for the object.
     """
 
     reference: Any
@@ -32,16 +32,16 @@ class FromObjectStore:
         real_number("timeout", self.timeout, least=1.0)
 
     def __call__(self) -> Any:
-        """Fetch the object; a copy, as Ray hands over read-only views of its store."""
+        """Return a copy of the object, because Ray returns read-only views of its store."""
         ray = load_extra("ray", "an object in Ray's store", "ray")
         try:
             return copy.deepcopy(ray.get(self.reference, timeout=self.timeout))
         except ray.exceptions.GetTimeoutError:
             raise DataError(
-                f"Ray's store did not hand over {self.reference} within {self.timeout:g} s; look "
-                "whether the task that makes it still runs, or give a longer timeout."
+                f"could not get {self.reference} from Ray's store within {self.timeout:g} s; check "
+                "the task that creates it, or pass a longer timeout."
             ) from None
 
     def __deepcopy__(self, memo: Any) -> "FromObjectStore":
-        """Return itself: a copied reference would no longer keep its object in the store."""
+        """Return self, because a copied reference would not keep its object in the store."""
         return self

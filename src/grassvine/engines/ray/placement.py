@@ -1,4 +1,4 @@
-"""Where in a cluster an agent may live."""
+"""Requirements of agents on the nodes of a cluster."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,15 +10,15 @@ from grassvine.foundations.options import real_number
 
 @dataclass(frozen=True)
 class Placement:
-    """What a node must offer to an agent, such as the disk with its file.
+    """Requirements of an agent on its node, such as the disk with its file.
 
     Parameters
     ----------
-    labels : mapping of str to str
-        Labels of the node, as ``ray start --labels`` gives them.
-    resources : mapping of str to float
-        How much the agent's actor takes of which resources, as ``ray start --resources`` offers
-        them; ``"CPU"``, ``"GPU"`` and ``"memory"`` in bytes too.
+    labels : mapping of str to str, optional
+        Labels that the node must have, as set by ``ray start --labels``.
+    resources : mapping of str to float, optional
+        Resources that the agent's actor reserves, as set by ``ray start --resources``, or
+        ``"CPU"``, ``"GPU"`` and ``"memory"`` (in bytes).
     """
 
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -30,20 +30,20 @@ class Placement:
             real_number(f"resources[{name!r}]", amount, least=0.0)
         for name, label in self.labels.items():
             if not isinstance(label, str):
-                raise PlanError(f"labels[{name!r}] is {label!r}; give a word, as nodes have them.")
+                raise PlanError(f"labels[{name!r}] is {label!r}; pass a string.")
 
     def actor_options(self) -> dict[str, Any]:
-        """Return the place in Ray's words."""
+        """Return the requirements as options of a Ray actor."""
         known = {"CPU": "num_cpus", "GPU": "num_gpus", "memory": "memory"}
-        own = {name: amount for name, amount in self.resources.items() if name not in known}
+        custom = {name: amount for name, amount in self.resources.items() if name not in known}
         return {
             "label_selector": dict(self.labels) or None,
-            "resources": own or None,
+            "resources": custom or None,
             **{known[name]: self.resources[name] for name in self.resources if name in known},
         }
 
     def is_offered_by(self, node: Mapping[str, Any]) -> bool:
-        """Tell whether a node, as Ray lists them, is alive and has all of it."""
+        """Return whether a node from ``ray.nodes()`` is alive and meets the requirements."""
         labels, resources = node.get("Labels") or {}, node.get("Resources") or {}
         return (
             bool(node["Alive"])
@@ -51,15 +51,15 @@ class Placement:
             and all(resources.get(name, 0.0) >= wanted for name, wanted in self.resources.items())
         )
 
-    def lack(self, agent: int) -> str:
-        """Say that no node offers the place of an agent."""
+    def unavailable_message(self, agent: int) -> str:
+        """Return the error message for an agent whose requirements no node meets."""
         wanted = ", ".join(
             [f"label {name}={label}" for name, label in self.labels.items()]
             + [f"{amount:g} of {name}" for name, amount in self.resources.items()]
         )
         return (
-            f"no node of the cluster offers what agent {agent} needs: {wanted}; start one that "
-            "does (ray start --labels, --resources), or change its place."
+            f"no node of the cluster has what agent {agent} needs: {wanted}; start one that does "
+            "(ray start --labels, --resources) or change the agent's placement."
         )
 
 

@@ -1,4 +1,4 @@
-"""Plots in the manner of scikit-learn: each is an object that keeps its data and what it drew."""
+"""Displays as in scikit-learn: objects that hold the plotted data and the Matplotlib artists."""
 
 from grassvine.report.displays.agreement import AgreementDisplay
 from grassvine.report.displays.angles import AnglesDisplay

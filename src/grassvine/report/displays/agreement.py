@@ -1,13 +1,13 @@
-"""How neighbours came to agree."""
+"""Display of the distance between neighbours over a run."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
 from grassvine.protocol.history import History
 from grassvine.report.displays.canvas import (
-    curve_look,
+    curve_style,
+    fitted_attributes,
     frame,
-    learned,
     legend_above,
     open_axes,
     scale_x,
@@ -15,28 +15,28 @@ from grassvine.report.displays.canvas import (
 )
 from grassvine.report.displays.traces import X_LABELS, DistanceTrace, distance_trace
 
-OF_SUMS = "0 at all times: agents that add up along a tree hold one basis"
+WHY_ZERO = "always 0: agents that sum along a tree share one basis"
 
 
 @dataclass(eq=False)
 class AgreementDisplay:
-    """The distance between neighbours: the largest and the median of what agents last saw.
+    """Distance between neighbours: the largest and the median over the agents' last meetings.
 
-    Agents of a method of sums hold one basis at all times; the display says so.
+    Agents of exact methods always share one basis, which the display notes.
 
     Parameters
     ----------
     trace : DistanceTrace
-        What to show.
+        Distances to plot.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it is drawn.
+        Axes with the curves.
     figure_ : matplotlib Figure
-        Where the axes lie.
+        Figure that contains the axes.
     largest_line_, median_line_ : matplotlib Line2D
-        The curves.
+        Lines of the largest and the median distance.
     """
 
     trace: DistanceTrace
@@ -49,32 +49,32 @@ class AgreementDisplay:
     def from_estimator(
         cls, estimator: Any, *, x: str = "slots", ax: Any = None, **style: Any
     ) -> "AgreementDisplay":
-        """Draw the ``history_`` of a fitted estimator."""
-        (history,) = learned(estimator, "history_")
+        """Plot the ``history_`` of a fitted estimator."""
+        (history,) = fitted_attributes(estimator, "history_")
         return cls.from_history(history, x=x, ax=ax, **style)
 
     @classmethod
     def from_history(
         cls, history: History, *, x: str = "slots", ax: Any = None, **style: Any
     ) -> "AgreementDisplay":
-        """Draw a history against ``"slots"``, ``"updates"`` or ``"bytes"``.
+        """Plot a history against ``"slots"``, ``"updates"`` or ``"bytes"``.
 
-        ``style`` goes to the line of the largest distance.
+        ``style`` is passed to the line of the largest distance.
         """
         return cls(distance_trace(history, x)).plot(ax, **style)
 
     def plot(self, ax: Any = None, **style: Any) -> "AgreementDisplay":
-        """Draw on the given axes, or on those of a new figure."""
+        """Plot on the given axes or on a new figure."""
         trace = self.trace
         self.ax_ = ax = open_axes(ax)
         self.figure_ = ax.figure
         n_points = len(trace.x)
-        look = {**curve_look(0, n_points), "label": "largest distance", **style}
-        (self.largest_line_,) = ax.plot(trace.x, trace.largest, **look)
-        look = {**curve_look(1, n_points), "label": "median distance"}
-        (self.median_line_,) = ax.plot(trace.x, trace.median, **look)
+        options = {**curve_style(0, n_points), "label": "largest distance", **style}
+        (self.largest_line_,) = ax.plot(trace.x, trace.largest, **options)
+        options = {**curve_style(1, n_points), "label": "median distance"}
+        (self.median_line_,) = ax.plot(trace.x, trace.median, **options)
         frame(ax, X_LABELS[trace.against], "distance between neighbours")
         scale_x(ax, trace.against)
-        scale_y(ax, why_zero=OF_SUMS if trace.of_sums else "")
+        scale_y(ax, why_zero=WHY_ZERO if trace.of_sums else "")
         legend_above(ax, [self.largest_line_, self.median_line_])
         return self

@@ -1,4 +1,4 @@
-"""How far each agent's subspace lies from the others'."""
+"""Display of the angles between the agents' subspaces and a reference."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,40 +12,40 @@ from grassvine.foundations.errors import BasisError
 from grassvine.geometry.grassmann import Grassmann
 from grassvine.geometry.mean import SETTLED
 from grassvine.report.displays.canvas import (
+    fitted_attributes,
     frame,
-    learned,
     legend_above,
     open_axes,
     scale_x,
     scale_y,
 )
-from grassvine.report.figure import COLOURS, marker_look
+from grassvine.report.figure import COLOURS, marker_style
 
-# The mean is settled to 1e-12 radians; an angle ten times that is still no more than rounding.
+# The mean is accurate to 1e-12 radians; angles up to ten times that count as rounding errors.
 ROUNDING = float(np.degrees(10 * SETTLED))
 
 
 @dataclass(eq=False)
 class AnglesDisplay:
-    """The principal angles between each agent's subspace and a reference, in degrees.
+    """Principal angles between each agent's subspace and a reference, in degrees.
 
     Parameters
     ----------
     angles : array of shape (n_agents, rank)
-        The angles in degrees, largest first.
-    reference : str
-        What they are measured from, in words.
+        Angles in degrees, largest first.
+    reference : str, default="the mean of all agents"
+        Name of the reference, for the axis label.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it is drawn.
+        Axes with the angles.
     figure_ : matplotlib Figure
-        Where the axes lie.
+        Figure that contains the axes.
     largest_line_ : matplotlib Line2D
         The largest angle of each agent.
     other_line_ : matplotlib Line2D or None
-        All other angles; None where the rank is 1.
+        All other angles; None if the rank is 1.
     """
 
     angles: Array
@@ -59,8 +59,8 @@ class AnglesDisplay:
     def from_estimator(
         cls, estimator: Any, *, reference: ArrayLike | None = None, ax: Any = None, **style: Any
     ) -> "AnglesDisplay":
-        """Draw the ``subspaces_`` of a fitted estimator."""
-        (bases,) = learned(estimator, "subspaces_")
+        """Plot the ``subspaces_`` of a fitted estimator."""
+        (bases,) = fitted_attributes(estimator, "subspaces_")
         return cls.from_bases(bases, reference=reference, ax=ax, **style)
 
     @classmethod
@@ -72,9 +72,9 @@ class AnglesDisplay:
         ax: Any = None,
         **style: Any,
     ) -> "AnglesDisplay":
-        """Draw the bases of agents, items×rank each; ``style`` goes to the largest angles.
+        """Plot the bases of agents, each of shape (n_items, rank), against a reference basis.
 
-        The reference is a basis too; by default it is the Fréchet mean.
+        The default reference is the Fréchet mean. ``style`` is passed to the largest angles.
         """
         angles = angles_of(bases, reference)
         if reference is None:
@@ -82,28 +82,28 @@ class AnglesDisplay:
         return cls(angles, "the reference").plot(ax, **style)
 
     def __post_init__(self) -> None:
-        """Check that the angles are a table."""
+        """Check that the angles are a matrix."""
         self.angles = as_matrix(self.angles, name="angles")
 
     def plot(self, ax: Any = None, **style: Any) -> "AnglesDisplay":
-        """Draw on the given axes, or on those of a new figure."""
+        """Plot on the given axes or on a new figure."""
         self.ax_ = ax = open_axes(ax)
         self.figure_ = ax.figure
         angles = self.angles
         agents, rank = np.arange(len(angles)), angles.shape[1]
-        look = {**marker_look(0, 0), "linestyle": "none", "label": "largest angle", "zorder": 3}
-        (self.largest_line_,) = ax.plot(agents, angles[:, 0], **{**look, **style})
+        options = {**marker_style(0, 0), "linestyle": "none", "label": "largest angle", "zorder": 3}
+        (self.largest_line_,) = ax.plot(agents, angles[:, 0], **{**options, **style})
         handles = [self.largest_line_]
         self.other_line_ = None
         if rank > 1:
-            look = {"linestyle": "none", "marker": "_", "markersize": 9, "color": COLOURS[1]}
+            options = {"linestyle": "none", "marker": "_", "markersize": 9, "color": COLOURS[1]}
             others = (np.repeat(agents, rank - 1), angles[:, 1:].ravel())
-            (self.other_line_,) = ax.plot(*others, label=f"the other {rank - 1}", **look)
+            (self.other_line_,) = ax.plot(*others, label=f"the other {rank - 1}", **options)
             handles.append(self.other_line_)
-        frame(ax, "agent", f"angle to {self.reference}, degrees")
+        frame(ax, "agent", f"angle to {self.reference} (degrees)")
         scale_x(ax, "slots")
-        worst = f"one subspace, up to rounding: no angle exceeds {angles.max():.0e} degrees"
-        scale_y(ax, zero=ROUNDING, why_zero=worst)
+        note = f"one subspace, up to rounding: no angle exceeds {angles.max():.0e} degrees"
+        scale_y(ax, zero=ROUNDING, why_zero=note)
         legend_above(ax, handles)
         return self
 
@@ -111,7 +111,7 @@ class AnglesDisplay:
 def angles_of(bases: Sequence[ArrayLike], reference: ArrayLike | None = None) -> Array:
     """Return the principal angles in degrees between each basis and a reference or the mean."""
     if not len(bases):
-        raise BasisError("there are no bases; give one for each agent.")
+        raise BasisError("got no bases; pass one per agent.")
     first = as_basis(bases[0], name="the basis of agent 0")
     n_items, rank = first.shape
     points = [

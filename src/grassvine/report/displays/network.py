@@ -1,4 +1,4 @@
-"""Who is linked to whom, and how fast that mixes."""
+"""Display of a network with its diameter and spectral gap."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,39 +12,39 @@ from grassvine.foundations.errors import NetworkError
 from grassvine.foundations.extras import load_extra
 from grassvine.networks.graph import Network
 from grassvine.networks.mixing import diameter, spectral_gap
-from grassvine.report.displays.canvas import learned, open_axes
+from grassvine.report.displays.canvas import fitted_attributes, open_axes
 from grassvine.report.figure import COLOURS
 
-MOST_NUMBERED = 60  # more numbers than this cannot be read at the width of a page
-MOST_BY_DISTANCE = 150  # the layout by distances takes half a second here, and grows fast
+MAX_NUMBERED = 60  # more numbers are unreadable at the width of a page
+MAX_KAMADA_KAWAI = 150  # takes half a second at this size and grows fast
 
 
 @dataclass(eq=False)
 class NetworkDisplay:
-    """Agents and links; the title tells size, diameter and spectral gap.
+    """Agents and links, with size, diameter and spectral gap in the title.
 
-    The gap is that of the Metropolis matrix: near 0 what agents know spreads slowly.
+    The gap is that of the Metropolis matrix; information spreads slowly if it is close to 0.
 
     Parameters
     ----------
     network : Network
-        What to show.
+        Network to draw.
     positions : array of shape (n_agents, 2), optional
-        Where to put the agents. By default where networkx would, if it is installed, and else on
-        a circle.
+        Positions of the agents. By default from a layout of networkx if it is installed, and
+        otherwise on a circle.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it is drawn.
+        Axes with the network.
     figure_ : matplotlib Figure
-        Where the axes lie.
+        Figure that contains the axes.
     links_ : matplotlib LineCollection
-        One segment a link, in the order of ``network.edges``.
+        One segment per link, in the order of ``network.edges``.
     agents_ : matplotlib PathCollection
-        One dot an agent.
+        One dot per agent.
     numbers_ : list of matplotlib Text
-        The numbers of the agents, where there are few enough to be read.
+        Numbers of the agents; empty if there are too many to be readable.
     """
 
     network: Network
@@ -59,22 +59,22 @@ class NetworkDisplay:
     def from_estimator(
         cls, estimator: Any, *, positions: Array | None = None, ax: Any = None, **style: Any
     ) -> "NetworkDisplay":
-        """Draw the ``network_`` of a fitted estimator."""
-        (network,) = learned(estimator, "network_")
+        """Plot the ``network_`` of a fitted estimator."""
+        (network,) = fitted_attributes(estimator, "network_")
         return cls.from_network(network, positions=positions, ax=ax, **style)
 
     @classmethod
     def from_network(
         cls, network: Network, *, positions: Array | None = None, ax: Any = None, **style: Any
     ) -> "NetworkDisplay":
-        """Draw a network; ``style`` goes to the dots of the agents."""
+        """Plot a network; ``style`` is passed to the dots of the agents."""
         return cls(network, positions).plot(ax, **style)
 
     def __post_init__(self) -> None:
-        """Check that there is one place for each agent."""
+        """Check that there is one position per agent."""
         if not isinstance(self.network, Network):
             raise NetworkError(
-                f"the network is of type {type(self.network).__name__}; give a Network, such as "
+                f"network is of type {type(self.network).__name__}; pass a Network, such as "
                 "ring(6) or from_networkx(graph)."
             )
         if self.positions is not None:
@@ -87,20 +87,25 @@ class NetworkDisplay:
             )
 
     def plot(self, ax: Any = None, **style: Any) -> "NetworkDisplay":
-        """Draw on the given axes, or on those of a new figure."""
+        """Plot on the given axes or on a new figure."""
         self.ax_ = ax = open_axes(ax)
         self.figure_ = ax.figure
-        network, places = self.network, self._places()
+        network, positions = self.network, self._positions()
         collections = load_extra("matplotlib.collections", "a plot", "plots")
-        ends = places[np.array(network.edges, dtype=int).reshape(-1, 2)]
+        ends = positions[np.array(network.edges, dtype=int).reshape(-1, 2)]
         self.links_ = collections.LineCollection(ends, colors="#777777", linewidths=1.0, zorder=1)
         ax.add_collection(self.links_)
-        numbered = network.n_agents <= MOST_NUMBERED
-        look = {"s": 260 if numbered else 25, "c": "white", "edgecolors": COLOURS[0], "zorder": 2}
-        self.agents_ = ax.scatter(*places.T, **{**look, "linewidths": 1.5, **style})
+        numbered = network.n_agents <= MAX_NUMBERED
+        options = {
+            "s": 260 if numbered else 25,
+            "c": "white",
+            "edgecolors": COLOURS[0],
+            "zorder": 2,
+        }
+        self.agents_ = ax.scatter(*positions.T, **{**options, "linewidths": 1.5, **style})
         self.numbers_ = [
-            ax.text(*place, str(agent), ha="center", va="center", size=9, zorder=3)
-            for agent, place in enumerate(places)
+            ax.text(*position, str(agent), ha="center", va="center", size=9, zorder=3)
+            for agent, position in enumerate(positions)
             if numbered
         ]
         ax.set_title(describe(network), fontsize=10)
@@ -109,12 +114,12 @@ class NetworkDisplay:
         ax.set_axis_off()
         return self
 
-    def _places(self) -> Array:
-        return places_of(self.network) if self.positions is None else self.positions
+    def _positions(self) -> Array:
+        return layout(self.network) if self.positions is None else self.positions
 
 
 def describe(network: Network) -> str:
-    """Say how large a network is and how fast it mixes."""
+    """Return the size, diameter and spectral gap of a network as text."""
     n_agents, n_links = network.n_agents, len(network.edges)
     return (
         f"{n_agents} agent{'s' * (n_agents != 1)}, {n_links} link{'s' * (n_links != 1)}, "
@@ -122,10 +127,10 @@ def describe(network: Network) -> str:
     )
 
 
-def places_of(network: Network) -> Array:
-    """Return where to put agents: by networkx if it is installed, else on a circle."""
-    turns = 2 * np.pi * np.arange(network.n_agents) / network.n_agents
-    circle = np.column_stack([np.sin(turns), np.cos(turns)])  # agent 0 on top, then as a clock
+def layout(network: Network) -> Array:
+    """Return positions of the agents, from networkx if it is installed, else on a circle."""
+    angles = 2 * np.pi * np.arange(network.n_agents) / network.n_agents
+    circle = np.column_stack([np.sin(angles), np.cos(angles)])  # clockwise, agent 0 at the top
     if find_spec("networkx") is None or network.n_agents == 1:
         return circle
     import networkx
@@ -134,10 +139,10 @@ def places_of(network: Network) -> Array:
     graph.add_nodes_from(range(network.n_agents))
     graph.add_edges_from(network.edges)
     found: Mapping[int, Array]
-    if network.n_agents <= MOST_BY_DISTANCE:
-        # From eigenvectors grids unfold; the circle keeps apart what they put on one place.
-        rough = networkx.spectral_layout(graph)
-        start = {agent: rough[agent] + 0.1 * place for agent, place in enumerate(circle)}
+    if network.n_agents <= MAX_KAMADA_KAWAI:
+        # A spectral start unfolds grids; adding the circle separates agents that coincide in it.
+        spectral = networkx.spectral_layout(graph)
+        start = {agent: spectral[agent] + 0.1 * point for agent, point in enumerate(circle)}
         found = networkx.kamada_kawai_layout(graph, pos=start)
     else:
         found = networkx.spring_layout(graph, seed=0)
