@@ -317,7 +317,7 @@ def test_wrong_options_are_refused(options: dict[str, Any]) -> None:
 def test_wrong_problems_are_refused() -> None:
     agreed = gv.Plan(N_ITEMS, 3, gv.networks.path(2), Validated())
     for name in ("multitask", "completion, λ > 0", "completion, μ > 0"):
-        with pytest.raises(PlanError, match="plain completion problem"):
+        with pytest.raises(PlanError, match="is not plain completion, and this method chooses"):
             agreed.agent(0, PROBLEMS[name](0))
     flat = gv.Plan(N_ITEMS, 3, gv.networks.path(2), Validated(), geometry=gv.geometry.Euclidean())
     with pytest.raises(PlanError, match="Grassmann manifold; leave geometry out"):

@@ -325,8 +325,8 @@ def test_types_that_bring_code_with_them_are_refused(tmp_path: Path) -> None:
 def test_wrong_files_are_named_by_their_number(tmp_path: Path) -> None:
     one = stored(tmp_path)
     for sources, message in [
-        ([], r"the files are \[\]; give a list with one file an agent."),
-        (str(one), "the files are '.*'; give a list with one file an agent."),
+        ([], r"the files are \[\]; pass a list with one file per agent."),
+        (str(one), "the files are '.*'; pass a list with one file per agent."),
         (
             [one, tmp_path / "none.csv"],
             "^table 1: .*none.csv does not exist; use an existing file .CSV",

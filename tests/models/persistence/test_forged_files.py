@@ -157,7 +157,7 @@ FORGERIES: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "negative counts": (
         lambda at: forge_tensors(at, "shared", counts=np.full(20, -1)),
-        "does not contain a valid model: counts are no list of whole numbers",
+        "does not contain a valid model: counts are not non-negative integers",
     ),
     "counts that do not add up": (
         lambda at: forge_tensors(at, "private", seen_counts=np.ones(60, np.int64)),
