@@ -31,10 +31,11 @@ def run_slots(
         return next((reason for reason in reasons if reason), None)
 
     slot, reason = 0, None
+    active = set(range(len(agents)))  # agents that may have something to compute
     with one_blas_thread():
         while slot < timetable.n_slots and not reason:
             inboxes = timetable.inboxes(slot)
-            pending = [(agent, agent.precompute(slot)) for agent in agents]
+            pending = [(agents[number], agents[number].precompute(slot)) for number in active]
             list(run_all([_action(agent, slot, work) for agent, work in pending if work]))
             senders = {number for _, numbers in inboxes for number in numbers}
             messages = {
@@ -48,6 +49,7 @@ def run_slots(
             reason = report(
                 [_action(agent, slot, agent.meet, slot, inbox) for agent, inbox in received]
             )
+            active = senders | {receiver for receiver, _ in inboxes}
             slot += 1
         report([_action(agent, slot, agent.conclude, slot) for agent in agents])
     return EngineResult(tuple(agent.state() for agent in agents), slot, reason or TIMETABLE_OVER)
