@@ -23,6 +23,7 @@ from grassvine.cli.pca import pca
 from grassvine.cli.reproduce import reproduce
 from grassvine.cli.runs import plot, rerun
 from grassvine.foundations.errors import AgentError, GrassvineError, MissingExtra, OutputError
+from grassvine.foundations.memory import require_address_space
 
 WRONG_INPUT = 3
 EXIT_CODES: dict[type[GrassvineError], int] = {AgentError: 1, MissingExtra: 2, OutputError: 7}
@@ -63,6 +64,7 @@ def _options(
     ] = False,
 ) -> None:
     """Decentralised matrix completion, multitask regression and PCA."""
+    require_address_space()  # before libraries are imported that abort without
 
 
 @app.command()
@@ -117,3 +119,8 @@ def main() -> None:
     except GrassvineError as error:
         typer.echo(f"grassvine: {error}", err=True)
         sys.exit(EXIT_CODES.get(type(error), WRONG_INPUT))
+    except MemoryError:
+        typer.echo(
+            "grassvine: there is not enough memory; use less data, or more memory.", err=True
+        )
+        sys.exit(WRONG_INPUT)

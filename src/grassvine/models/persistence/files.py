@@ -24,6 +24,7 @@ from typing import Any, TypeAlias
 
 from grassvine.foundations.errors import InputError, ModelError, OutputError, unknown
 from grassvine.foundations.folders import located, write_folder
+from grassvine.foundations.memory import require_memory
 from grassvine.models.persistence.card import Card
 from grassvine.models.persistence.folder import OpenFolder, open_folder
 from grassvine.models.persistence.forms import FORMS, Form, Model, Part, Shape, form_of
@@ -41,6 +42,7 @@ from grassvine.models.persistence.tensors import (
 FORMAT = "grassvine model"
 PRIVATE_FORMAT = "grassvine private part"
 VERSION = 1
+COPIES = 4  # of a part in memory while it is read: the file, its arrays, aligned, and the model
 WRITERS = ("grassvine", "numpy", "polars", "safetensors")
 
 PathLike: TypeAlias = str | os.PathLike[str]
@@ -210,6 +212,8 @@ def _decoded(
 ) -> tuple[Part, Sizes]:
     """Read a part: check sizes, header and checksums, then parse arrays and ids."""
     sizes = _header(folder, names, shape, document, sizes)
+    n_bytes = sum(folder.size_of(name) for name in (names.tensors, names.ids))
+    require_memory(COPIES * n_bytes, str(folder.path / names.tensors), ModelError)
     for name in (names.tensors, names.ids):
         if folder.sha256(name) != document["files"][name]["sha256"]:
             raise ModelError(
