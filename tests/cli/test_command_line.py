@@ -45,7 +45,7 @@ def test_the_documentation_shows_every_command_and_code() -> None:
 def test_too_little_address_space_is_one_sentence(ratings: Path) -> None:
     code = "import sys; from grassvine.cli import main; main()"
     command = 'ulimit -v 900000; exec "$@"'
-    arguments = [sys.executable, "-c", code, "complete", ratings, "--rank", "2"]
+    arguments = [sys.executable, "-c", code, "complete", str(ratings), "--rank", "2"]
     done = subprocess.run(
         ["sh", "-c", command, "sh", *arguments], capture_output=True, text=True, check=False
     )

@@ -18,7 +18,7 @@ from grassvine.cli.data import data_app
 from grassvine.cli.doctor import doctor
 from grassvine.cli.models import fold_in, inspect, predict, recommend
 from grassvine.cli.multitask import multitask
-from grassvine.cli.output import AsJson
+from grassvine.cli.output import AsJson, print_messages
 from grassvine.cli.pca import pca
 from grassvine.cli.reproduce import reproduce
 from grassvine.cli.runs import plot, rerun
@@ -106,7 +106,7 @@ def demo(
 
 
 def _print_warning(message: Warning | str, *_: object, **__: object) -> None:
-    typer.echo(f"grassvine: {message}", err=True)
+    print_messages([f"grassvine: {message}"])
 
 
 def main() -> None:
@@ -117,10 +117,8 @@ def main() -> None:
     try:
         app()
     except GrassvineError as error:
-        typer.echo(f"grassvine: {error}", err=True)
+        print_messages([f"grassvine: {error}"])
         sys.exit(EXIT_CODES.get(type(error), WRONG_INPUT))
     except MemoryError:
-        typer.echo(
-            "grassvine: there is not enough memory; use less data, or more memory.", err=True
-        )
+        print_messages(["grassvine: there is not enough memory; use less data, or more memory."])
         sys.exit(WRONG_INPUT)

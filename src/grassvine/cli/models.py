@@ -174,7 +174,11 @@ def inspect(model: Model, as_json: AsJson = False) -> None:
             "kind": found.kind,
             **found.sizes,
             **found.numbers,
-            "private part": "included" if found.private else "not included",
+            "shared part": ", ".join(sorted(found.nbytes.keys() - found.private.keys())),
+            "private part": "\n".join(
+                f"{name}: {', '.join(content)}" for name, content in found.private.items()
+            )
+            or "not included",
             "bytes": sum(found.nbytes.values()),
             "data hash": found.card.data_hash,
             **found.card.parameters,

@@ -79,8 +79,8 @@ class Description:
         Versions of the packages that wrote it.
     nbytes : dict
         Size of each file.
-    private : bool
-        Whether there is a private part.
+    private : dict
+        What each file of the private part contains; empty if there is none.
     """
 
     kind: str
@@ -90,7 +90,7 @@ class Description:
     card: Card
     written_by: dict[str, str]
     nbytes: dict[str, int]
-    private: bool
+    private: dict[str, tuple[str, ...]]
 
 
 def save(
@@ -153,11 +153,16 @@ def inspect(path: PathLike) -> Description:
         document, form = _model_document(folder)
         sizes = _header(folder, SHARED, form.shared, document, {})
         nbytes = {name: folder.size_of(name) for name in SHARED.all()}
-        private = form.private is not None and _has_private(folder)
-        if private and form.private is not None:
+        private: dict[str, tuple[str, ...]] = {}
+        if form.private is not None and _has_private(folder):
             private_document = _private_document(folder, document)
             sizes = _header(folder, PRIVATE, form.private, private_document, sizes)
             nbytes |= {name: folder.size_of(name) for name in PRIVATE.all()}
+            private = {
+                PRIVATE.ids: (f"ids of {form.private.axis}",),
+                PRIVATE.tensors: tuple(form.private.layout),
+                PRIVATE.card: ("checksums",),
+            }
     return Description(
         kind=form.kind,
         version=document["version"],
