@@ -4,6 +4,7 @@ The attacker is the neighbour of a leaf: it follows the plan, and keeps what the
 """
 
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -28,13 +29,13 @@ def half_stars(seed: int, n_users: int) -> pl.DataFrame:
     for shop, count in zip(SHOPS, (n_users, 30, 30), strict=True):
         for user in range(count):
             for item in rng.choice(N_ITEMS, size=20, replace=False):
-                rows.append((f"{shop} {user}", int(item), rng.integers(1, 11) / 2, shop))
+                rows.append((f"{shop} {user}", int(item), float(rng.integers(1, 11)) / 2, shop))
     rows += [("south 0 too", item, 3.0, "south") for item in range(N_ITEMS)]  # all items occur
     return pl.DataFrame(rows, schema=["user", "item", "rating", "shop"], orient="row")
 
 
 def sent_by_the_leaf(
-    monkeypatch: pytest.MonkeyPatch, table: pl.DataFrame, regularization: float | str
+    monkeypatch: pytest.MonkeyPatch, table: pl.DataFrame, regularization: float | Literal["auto"]
 ) -> tuple[list[Numbers], list[Numbers]]:
     """Fit by default, and return what the first shop sent to its neighbour, and the totals."""
     parts: list[Numbers] = []
