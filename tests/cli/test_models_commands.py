@@ -172,6 +172,16 @@ def test_terminal_escapes_of_a_foreign_model_are_shown_not_obeyed(
     assert missing.code == 3 and missing.err.rstrip("\n").isprintable()
 
 
+def test_a_foreign_model_cannot_say_that_it_has_no_private_part(
+    grassvine: Command, tmp_path: Path
+) -> None:
+    card = Card(parameters={"private part": "not included", "kind": "harmless"})
+    save(ratings_model(), tmp_path / "model", card)
+    shown = grassvine("inspect", tmp_path / "model").out
+    assert "users.arrow: ids of users" in shown
+    assert "not included" not in shown and "harmless" not in shown
+
+
 def test_ids_are_escaped_on_a_terminal_and_kept_in_a_pipe(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
