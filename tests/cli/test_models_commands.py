@@ -5,6 +5,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 from tests.cli.commands import Command, write_samples
+from tests.models.model_samples import ratings_model
+from tests.models.persistence.forging import PRIVATE, SHARED
+
+from grassvine.cli.output import write_table
+from grassvine.models import Card, save
 
 
 @pytest.fixture
@@ -145,5 +150,70 @@ def test_what_is_no_model_is_refused(grassvine: Command, tmp_path: Path) -> None
 
 def test_a_model_is_described_for_the_eye(grassvine: Command, model: Path) -> None:
     shown = grassvine("inspect", model).out
-    for part in ("kind", "ratings", "private part", "included", "train_rmse", "written by"):
+    for part in ("kind", "ratings", "private part", "users.arrow", "train_rmse", "written by"):
         assert part in shown
+
+
+HOSTILE = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e[red]films\r"
+
+
+def test_terminal_escapes_of_a_foreign_model_are_shown_not_obeyed(
+    grassvine: Command, tmp_path: Path
+) -> None:
+    card = Card(parameters={HOSTILE: HOSTILE, "lines": "one\ntwo"}, metrics={HOSTILE + "2": 1.0})
+    save(ratings_model(), tmp_path / "model", card)
+    done = grassvine("inspect", tmp_path / "model")
+    assert done.code == 0 and all(char.isprintable() or char == "\n" for char in done.out)
+    assert "\\x1b[2J\\x9b31m\\u202e[red]films\\r" in done.out
+    told = grassvine("inspect", tmp_path / "model", "--json")
+    assert told.object["card"]["parameters"][HOSTILE] == HOSTILE
+    assert told.out.rstrip("\n").isprintable()
+    missing = grassvine("inspect", tmp_path / HOSTILE)
+    assert missing.code == 3 and missing.err.rstrip("\n").isprintable()
+
+
+def test_a_foreign_model_cannot_say_that_it_has_no_private_part(
+    grassvine: Command, tmp_path: Path
+) -> None:
+    card = Card(parameters={"private part": "not included", "kind": "harmless"})
+    save(ratings_model(), tmp_path / "model", card)
+    shown = grassvine("inspect", tmp_path / "model").out
+    assert "users.arrow: ids of users" in shown
+    assert "not included" not in shown and "harmless" not in shown
+
+
+def test_ids_are_escaped_on_a_terminal_and_kept_in_a_pipe(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = pl.DataFrame({"item": ["\x1b[2Jfilm"]})
+    write_table(frame, "items", None, as_json=False)
+    assert capsys.readouterr().out == "item\n\x1b[2Jfilm\n"
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    write_table(frame, "items", None, as_json=False)
+    assert capsys.readouterr().out == "item\n\\x1b[2Jfilm\n"
+
+
+def test_the_shared_part_can_be_saved_alone(
+    grassvine: Command, ratings: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "shared"
+    assert grassvine("complete", ratings, "--rank", 2, "-o", out, "--shared-only").code == 0
+    assert {file.name for file in out.iterdir()} == SHARED
+    shown = " ".join(grassvine("inspect", out).out.split())
+    assert "shared part items.arrow, model.json, shared.safetensors" in shown
+    assert "private part not included" in shown
+    done = grassvine("complete", ratings, "--rank", 2, "--shared-only")
+    assert (done.code, done.out) == (3, "") and "--shared-only saves a part" in done.err
+    samples = write_samples(tmp_path / "samples.csv")
+    tasks = ("multitask", samples, "--target", "y", "--task", "school", "--rank", 1)
+    for number, command in enumerate([tasks, ("pca", samples)]):
+        grassvine(*command, "-o", tmp_path / str(number), "--shared-only")
+        assert {file.name for file in (tmp_path / str(number)).iterdir()} == SHARED
+
+
+def test_inspect_says_which_parts_are_private(grassvine: Command, model: Path) -> None:
+    shown = " ".join(grassvine("inspect", model).out.split())
+    assert "shared part items.arrow, model.json, shared.safetensors" in shown
+    assert "private part users.arrow: ids of users private.safetensors: weights, biases" in shown
+    told = grassvine("inspect", model, "--json").object["private"]
+    assert told.keys() == PRIVATE and told["users.arrow"] == ["ids of users"]

@@ -18,11 +18,12 @@ from grassvine.cli.data import data_app
 from grassvine.cli.doctor import doctor
 from grassvine.cli.models import fold_in, inspect, predict, recommend
 from grassvine.cli.multitask import multitask
-from grassvine.cli.output import AsJson
+from grassvine.cli.output import AsJson, print_messages
 from grassvine.cli.pca import pca
 from grassvine.cli.reproduce import reproduce
 from grassvine.cli.runs import plot, rerun
 from grassvine.foundations.errors import AgentError, GrassvineError, MissingExtra, OutputError
+from grassvine.foundations.memory import require_address_space
 
 WRONG_INPUT = 3
 EXIT_CODES: dict[type[GrassvineError], int] = {AgentError: 1, MissingExtra: 2, OutputError: 7}
@@ -63,6 +64,7 @@ def _options(
     ] = False,
 ) -> None:
     """Decentralised matrix completion, multitask regression and PCA."""
+    require_address_space()  # before libraries are imported that abort without
 
 
 @app.command()
@@ -104,7 +106,7 @@ def demo(
 
 
 def _print_warning(message: Warning | str, *_: object, **__: object) -> None:
-    typer.echo(f"grassvine: {message}", err=True)
+    print_messages([f"grassvine: {message}"])
 
 
 def main() -> None:
@@ -115,5 +117,8 @@ def main() -> None:
     try:
         app()
     except GrassvineError as error:
-        typer.echo(f"grassvine: {error}", err=True)
+        print_messages([f"grassvine: {error}"])
         sys.exit(EXIT_CODES.get(type(error), WRONG_INPUT))
+    except MemoryError:
+        print_messages(["grassvine: there is not enough memory; use less data, or more memory."])
+        sys.exit(WRONG_INPUT)

@@ -59,6 +59,7 @@ def complete(
     missing: options.Missing = "error",
     config: ConfigFile = None,
     out: options.ModelOut = None,
+    shared_only: options.SharedOnly = False,
     run: options.RunOut = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
@@ -93,4 +94,12 @@ def complete(
         stored=stored,
         **words,
     )
-    run_job("ratings", job, out=out, run=run, overwrite=overwrite, as_json=as_json)
+    run_job(
+        "ratings",
+        job,
+        out=out,
+        run=run,
+        overwrite=overwrite,
+        as_json=as_json,
+        shared_only=shared_only,
+    )

@@ -169,16 +169,16 @@ def inspect(model: Model, as_json: AsJson = False) -> None:
     if as_json:
         print_object(asdict(found))
         return
-    print_rows(
-        {
-            "kind": found.kind,
-            **found.sizes,
-            **found.numbers,
-            "private part": "included" if found.private else "not included",
-            "bytes": sum(found.nbytes.values()),
-            "data hash": found.card.data_hash,
-            **found.card.parameters,
-            **found.card.metrics,
-            "written by": ", ".join(f"{name} {one}" for name, one in found.written_by.items()),
-        }
-    )
+    private = [f"{name}: {', '.join(content)}" for name, content in found.private.items()]
+    facts = {
+        "kind": found.kind,
+        **found.sizes,
+        "shared part": ", ".join(sorted(found.nbytes.keys() - found.private.keys())),
+        "private part": "\n".join(private) or "not included",
+        "bytes": sum(found.nbytes.values()),
+        "data hash": found.card.data_hash,
+        "written by": ", ".join(f"{name} {one}" for name, one in found.written_by.items()),
+    }
+    # The rest has names chosen by who saved the model, which must not take the place of facts.
+    told = {**found.numbers, **found.card.parameters, **found.card.metrics}
+    print_rows({**facts, **{name: value for name, value in told.items() if name not in facts}})

@@ -45,6 +45,7 @@ def multitask(
     separator: options.Separator = None,
     config: ConfigFile = None,
     out: options.ModelOut = None,
+    shared_only: options.SharedOnly = False,
     run: options.RunOut = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
@@ -73,4 +74,12 @@ def multitask(
         separator=separator,
         **words,
     )
-    run_job("tasks", job, out=out, run=run, overwrite=overwrite, as_json=as_json)
+    run_job(
+        "tasks",
+        job,
+        out=out,
+        run=run,
+        overwrite=overwrite,
+        as_json=as_json,
+        shared_only=shared_only,
+    )

@@ -90,6 +90,12 @@ ModelOut = Annotated[
     Path | None,
     typer.Option("--out", "-o", metavar="FOLDER", help="Save the model to this folder."),
 ]
+SharedOnly = Annotated[
+    bool,
+    typer.Option(
+        "--shared-only", help="Save the shared part of the model only, without users or tasks."
+    ),
+]
 RunOut = Annotated[
     Path | None,
     typer.Option(

@@ -22,12 +22,28 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Overwrite existing
 def print_messages(messages: Iterable[str]) -> None:
     """Print messages on standard error, one per line."""
     for message in messages:
-        typer.echo(message, err=True)
+        typer.echo(printable(message), err=True)
+
+
+def printable(text: str) -> str:
+    """Escape control characters, which a terminal would obey; line breaks stay.
+
+    Names and ids may come from others' files.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() or char == "\n" else char.encode("unicode_escape").decode()
+        for char in text
+    )
 
 
 def print_object(content: Mapping[str, Any]) -> None:
     """Print one JSON object, with null for numbers that are not finite."""
-    typer.echo(json.dumps(_plain(content), ensure_ascii=False, allow_nan=False))
+    text = json.dumps(_plain(content), ensure_ascii=False, allow_nan=False)
+    if not text.isprintable():
+        text = "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in text)
+    typer.echo(text)
 
 
 def print_rows(rows: Mapping[str, Any]) -> None:
@@ -39,7 +55,9 @@ def print_rows(rows: Mapping[str, Any]) -> None:
     table = Table(show_header=False, box=None)
     for name, value in rows.items():
         if value is not None:  # as Text, because brackets in a str would be read as markup
-            table.add_row(Text(name), Text(_formatted(value), overflow="fold"))
+            table.add_row(
+                Text(printable(name)), Text(printable(_formatted(value)), overflow="fold")
+            )
     Console().print(table)
 
 
@@ -76,7 +94,8 @@ def write_table(frame: "pl.DataFrame", name: str, out: Path | None, as_json: boo
     elif as_json:
         print_object({name: frame.to_dicts()})
     else:
-        sys.stdout.write(encode_table(frame, ".csv").decode())
+        text = encode_table(frame, ".csv").decode()
+        sys.stdout.write(printable(text) if sys.stdout.isatty() else text)
         sys.stdout.flush()
 
 

@@ -32,6 +32,7 @@ def pca(
     separator: options.Separator = None,
     config: ConfigFile = None,
     out: options.ModelOut = None,
+    shared_only: options.SharedOnly = False,
     run: options.RunOut = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
@@ -55,4 +56,12 @@ def pca(
         resume=resume,
         separator=separator,
     )
-    run_job("components", job, out=out, run=run, overwrite=overwrite, as_json=as_json)
+    run_job(
+        "components",
+        job,
+        out=out,
+        run=run,
+        overwrite=overwrite,
+        as_json=as_json,
+        shared_only=shared_only,
+    )

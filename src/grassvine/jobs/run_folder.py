@@ -21,11 +21,11 @@ import numpy as np
 
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError, OutputError, unknown
+from grassvine.foundations.folders import located, write_folder
 from grassvine.jobs.base import Job, JobResult
 from grassvine.jobs.completion import CompletionJob
 from grassvine.jobs.multitask import MultitaskJob
 from grassvine.jobs.pca import PCAJob
-from grassvine.models.persistence.folder import write_folder
 from grassvine.models.persistence.forms import form_of
 from grassvine.models.persistence.tensors import write_tensors
 from grassvine.protocol import History
@@ -71,7 +71,7 @@ class Rerun:
 
 def refuse_folder(path: str | os.PathLike[str], *, overwrite: bool) -> bool:
     """Return whether the target exists; raise if it may not be replaced."""
-    target = Path(path)
+    target = located(Path(path))
     if not os.path.lexists(target):
         return False
     if target.is_symlink() or not target.is_dir():
@@ -93,7 +93,7 @@ def save_run(
 ) -> Path:
     """Save a run as a folder, atomically."""
     target = Path(os.path.abspath(path))
-    replaces = refuse_folder(target, overwrite=overwrite)
+    refuse_folder(target, overwrite=overwrite)
     command = next(name for name, kind in JOBS.items() if isinstance(job, kind))
     options = asdict(job)  # type: ignore[call-overload]
     if Path(job.data).exists():
@@ -113,13 +113,13 @@ def save_run(
         HISTORY: result.estimator.history_.to_bytes(),
         BASES: write_tensors(bases),
     }
-    write_folder(target, files, (), replace=replaces)
+    write_folder(target, files, (), lambda: refuse_folder(target, overwrite=overwrite))
     return target
 
 
 def load_run(path: str | os.PathLike[str]) -> SavedRun:
     """Load a run written by :func:`save_run`."""
-    folder = Path(path)
+    folder = located(Path(path))
     record = _record(folder)
     kind = JOBS[record["command"]]
     known = {field.name for field in fields(kind)}

@@ -12,7 +12,7 @@ from grassvine.data.stored.rating_place import RatingPlace
 from grassvine.data.tables.files import Table
 from grassvine.data.tables.rating_input import ratings_from_frame
 from grassvine.data.tables.rating_rules import RatingRules
-from grassvine.data.tables.rating_table import RatingTable
+from grassvine.data.tables.rating_table import RatingTable, require_ratings_memory
 from grassvine.foundations.errors import DataError
 
 
@@ -49,8 +49,13 @@ class RatingPart:
             raise DataError(f"agent {self.name!r}: {cause}") from None
 
     def _read(self) -> RatingTable:
+        import polars as pl
+
         place = self.place
-        frame = collect(place.rows(self.name), place.source)
+        rows = place.rows(self.name)
+        n_rows = collect(rows.select(pl.len()), place.source).item()
+        require_ratings_memory(n_rows, f"its part of {place.source}, {n_rows:,} ratings,")
+        frame = collect(rows, place.source)
         if not len(frame):
             raise DataError(
                 f"{place.source} no longer contains ratings of this agent; restore them, or create "

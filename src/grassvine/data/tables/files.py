@@ -13,10 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grassvine.data.tables.arrow_size import arrow_size
 from grassvine.data.tables.delimited import read_delimited
 from grassvine.data.tables.json_lines import is_json_lines, read_json_lines
+from grassvine.data.tables.parquet_size import parquet_size
 from grassvine.data.tables.text import BYTE_ORDER_MARK, LONGEST_LINE, refuse_foreign
 from grassvine.foundations.errors import DataError
+from grassvine.foundations.memory import require_memory
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,6 +27,9 @@ if TYPE_CHECKING:
 GZIP = b"\x1f\x8b"
 MAX_EXPANSION = 200  # of a gzip file; ratings expand to about ten times their size
 CHUNK = 2**20
+# Peak memory while a table is read and numbered, in multiples of its size; measured with ratings.
+COPIES = 2
+JSON_COPIES = 8  # of the text: every value becomes a Python object
 
 FORMATS = "CSV, TSV, Parquet, Feather or JSON lines"
 READERS = {b"PAR1": "read_parquet", b"ARROW1": "read_ipc", b"\xff\xff\xff\xff": "read_ipc_stream"}
@@ -71,6 +77,7 @@ def read_table(
             return Table(_columnar(data, reader, name))
     by_suffix = Path(name.removesuffix(".gz")).suffix.lower()
     if is_json_lines(data) or by_suffix in (".jsonl", ".ndjson"):
+        require_memory(JSON_COPIES * len(data), name, DataError)
         return Table(read_json_lines(data, name))
     for magic, reason in UNSUPPORTED.items():
         if data.startswith(magic):
@@ -80,7 +87,10 @@ def read_table(
 
 def _content(source: str | os.PathLike[str]) -> bytes:
     try:
-        return sys.stdin.buffer.read() if os.fspath(source) == "-" else Path(source).read_bytes()
+        if os.fspath(source) == "-":
+            return sys.stdin.buffer.read()
+        require_memory(COPIES * os.path.getsize(source), str(source), DataError)
+        return Path(source).read_bytes()
     except FileNotFoundError:
         raise DataError(f"{source} does not exist; use an existing file ({FORMATS}).") from None
     except IsADirectoryError:
@@ -104,6 +114,7 @@ def _decompressed(data: bytes, name: str) -> bytes:
                             f"{name} expands to more than {MAX_EXPANSION} times its size; "
                             "decompress it yourself if you trust it."
                         )
+                require_memory(len(whole), name, DataError)
         except (gzip.BadGzipFile, EOFError, zlib.error) as cause:
             raise DataError(
                 f"{name} is truncated or corrupt ({cause}); download or create it again."
@@ -116,8 +127,12 @@ def _columnar(data: bytes, reader: str, name: str) -> "pl.DataFrame":
     import polars as pl
 
     try:
+        size = parquet_size(data) if reader == "read_parquet" else arrow_size(data).n_bytes
+        require_memory(COPIES * size, name, DataError)
         frame: pl.DataFrame = getattr(pl, reader)(data)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as cause:
+    except DataError:
+        raise
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as cause:
         raise DataError(f"{name} cannot be read ({cause}); save it again.") from None
     check_column_types(frame.schema, name)
     if not len(frame):

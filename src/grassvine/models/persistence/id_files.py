@@ -7,6 +7,7 @@ import io
 from typing import TYPE_CHECKING
 
 from grassvine.data.ids import as_column
+from grassvine.data.tables.arrow_size import arrow_size
 from grassvine.foundations.errors import DataError, ModelError
 
 if TYPE_CHECKING:
@@ -31,13 +32,24 @@ def read_ids(name: str, data: bytes, count: int, *, ascending: bool) -> "pl.Seri
 
     check_schema(name, data)
     try:
+        size = arrow_size(data)
+    except ValueError as cause:
+        raise ModelError(f"{name} cannot be read ({cause}); save the model again.") from None
+    if size.compressed:
+        raise ModelError(
+            f"{name} is compressed, and may need far more memory than it has bytes; save the model "
+            "again."
+        )
+    if size.rows != count:
+        raise ModelError(
+            f"{name} contains {size.rows} ids for {count} rows; use files of the same model."
+        )
+    try:
         column = pl.read_ipc(io.BytesIO(data))[COLUMN].rechunk().alias("")
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as cause:
         raise ModelError(f"{name} cannot be read ({cause}); save the model again.") from None
     if len(column) != count:
-        raise ModelError(
-            f"{name} contains {len(column)} ids for {count} rows; use files of the same model."
-        )
+        raise ModelError(f"{name} does not contain the {count} ids of its metadata; save it again.")
     try:
         as_column(column, "saved")
     except DataError as cause:
