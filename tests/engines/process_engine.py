@@ -161,4 +161,7 @@ def _collect(
         if when >= slot:
             mailbox[when, sender] = data[ADDRESS.size :]
     # Only now: what a slot may bring is known when it is due, for shapes may change on the way.
-    return [decode(mailbox.pop((slot, sender)), agent.expected(slot)) for sender in senders]
+    shapes = agent.expected(slot)
+    return [
+        decode(mailbox.pop((slot, sender)), shapes, sender=sender, slot=slot) for sender in senders
+    ]

@@ -7,7 +7,7 @@ from grassvine.engines.base import TIMETABLE_OVER, EngineResult, attributed
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.networks.timetable import Timetable
 from grassvine.protocol.agent import Agent
-from grassvine.protocol.message import Message
+from grassvine.protocol.message import Message, checked_message
 from grassvine.protocol.report import Observer, StepReport
 
 Result = TypeVar("Result")
@@ -43,8 +43,17 @@ def run_slots(
         return next((reason for reason in reasons if reason), None)
 
     def meeting(number: int, slot: int, senders: Sequence[int]) -> Callable[[], StepReport]:
-        agent, inbox = agents[number], [messages[sender] for sender in senders]
-        return lambda: attributed(agent, slot, lambda: agent.meet(slot, inbox))
+        agent, inbox = agents[number], {sender: messages[sender] for sender in senders}
+
+        def meet() -> StepReport:
+            shapes = agent.expected(slot)
+            checked = [
+                checked_message(message, shapes, sender=sender, slot=slot)
+                for sender, message in inbox.items()
+            ]
+            return agent.meet(slot, checked)
+
+        return lambda: attributed(agent, slot, meet)
 
     def conclusion(agent: Agent, slot: int) -> Callable[[], StepReport]:
         return lambda: attributed(agent, slot, lambda: agent.conclude(slot))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grassvine.networks.timetable import Delivery, Timetable
+from grassvine.networks.timetable import Delivery, Timetable, check_slots
 
 if TYPE_CHECKING:
     from grassvine.networks.graph import Network
@@ -53,8 +53,13 @@ class Tree:
         """Return the children of an agent in ascending order."""
         return self._children[agent]
 
+    def check_rounds(self, n_rounds: int) -> None:
+        """Check the size of the timetable of ``n_rounds`` sums."""
+        check_slots(n_rounds, 2 * len(self.parents))
+
     def rounds(self, n_rounds: int) -> Timetable:
         """Return the timetable of ``n_rounds`` sums."""
+        self.check_rounds(n_rounds)
         if not self.height:
             return Timetable.from_deliveries(1, [[(0, 0)]] * n_rounds)
         up: list[list[Delivery]] = [[] for _ in range(self.height)]

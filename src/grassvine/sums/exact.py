@@ -70,7 +70,13 @@ class Exact:
     def __post_init__(self) -> None:
         """Check the options."""
         real_number("tol", self.tol, least=0.0)
+        if not isinstance(self.by_rank, bool):
+            raise PlanError(f"by_rank is {self.by_rank!r}; choose True or False.")
         whole_number("max_iter", self.max_iter, least=1)
+
+    def check_network(self, network: Network) -> None:
+        """Check the size of the timetable."""
+        network.tree.check_rounds(self.max_iter)
 
     def timetable(self, network: Network, rng: RandomGenerator) -> Timetable:
         """Go up and down a spanning tree; nothing is drawn."""

@@ -67,6 +67,10 @@ class Validated:
         for name in ("n_iter_no_change", "max_descent_iter", "max_iter"):
             whole_number(name, getattr(self, name), least=1)
 
+    def check_network(self, network: Network) -> None:
+        """Check the size of the timetable."""
+        network.tree.check_rounds(self.max_iter)
+
     def timetable(self, network: Network, rng: Generator) -> Timetable:
         """Go up and down a spanning tree; nothing is drawn."""
         return network.tree.rounds(self.max_iter)

@@ -83,7 +83,7 @@ class AgentActor:
         local = [sender for sender in wanted if sender in self._agents]
         messages_by_sender |= {sender: self._message_bytes(slot, sender) for sender in local}
         reports = [
-            self._meeting(slot, receiver, [messages_by_sender[sender] for sender in senders])
+            self._meeting(slot, receiver, {s: messages_by_sender[s] for s in senders})
             for receiver, senders in inboxes
         ]
         self._precompute(slot + 1, {*local, *(receiver for receiver, _ in inboxes)})
@@ -139,11 +139,15 @@ class AgentActor:
             messages[sender] = attributed(agent, slot, lambda: encode(agent.outgoing(slot)))
         return messages[sender]
 
-    def _meeting(self, slot: int, receiver: int, messages: Sequence[bytes]) -> StepReport:
+    def _meeting(self, slot: int, receiver: int, messages: Mapping[int, bytes]) -> StepReport:
         agent = self._idle_agent(receiver)
 
         def meet() -> StepReport:
-            return agent.meet(slot, [decode(data, agent.expected(slot)) for data in messages])
+            shapes = agent.expected(slot)
+            inbox = [
+                decode(data, shapes, sender=sender, slot=slot) for sender, data in messages.items()
+            ]
+            return agent.meet(slot, inbox)
 
         report = attributed(agent, slot, meet)
         if self._checkpoints:
