@@ -140,7 +140,7 @@ def test_the_checkpoints_of_another_run_are_refused(tmp_path: Path) -> None:
         Checkpoints.open(tmp_path, timetable(13), resume=True)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"format": "grassvine checkpoint 1"}', "null"])
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"format": "grassvine checkpoint 2"}', "null"])
 def test_a_spoilt_declaration_is_refused(tmp_path: Path, text: str) -> None:
     checkpoints = opened(tmp_path)
     keep(checkpoints, checkpoints.new_epoch(), 4, START)

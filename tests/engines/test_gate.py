@@ -26,7 +26,7 @@ SPOILT: dict[str, tuple[Callable[[Message], Message], str]] = {
     "infinity": (lambda m: replace(m, arrays=_filled(m, np.inf)), "contains inf"),
     "sender": (lambda m: replace(m, sender=-1), "claims to be from agent -1"),
     "slot": (lambda m: replace(m, slot=m.slot + 1), "claims to be from agent 2 at slot"),
-    "shape": (lambda m: replace(m, arrays={}), "contains nothing, not"),
+    "shape": (lambda m: replace(m, arrays={}), "(contains nothing, not|has 144 bytes, not)"),
 }
 METHODS: dict[str, Method] = {
     "exact": gv.Exact(by_rank=False, max_iter=40),
