@@ -40,7 +40,7 @@ class AgentActor:
         self._limit = one_blas_thread()  # never exited, so it holds for the life of the actor
         self._factories: Mapping[int, AgentFactory] = {}
         self._agents: dict[int, Agent] = {}
-        self._checkpoints: _CheckpointWriter | None = None
+        self._checkpoints: CheckpointWriter | None = None
         self._encoded: tuple[int, dict[int, bytes]] = (-1, {})  # slot, messages by sender
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="grassvine-prepare")
         self._precomputing: dict[int, Future[None]] = {}
@@ -55,7 +55,7 @@ class AgentActor:
         self._precomputing.clear()
         self._agents = {number: make() for number, make in self._factories.items()}
         self._encoded = (-1, {})
-        self._checkpoints = _CheckpointWriter(Path(folder), self._agents) if folder else None
+        self._checkpoints = CheckpointWriter(Path(folder), self._agents) if folder else None
         if self._checkpoints and mark.segments:
             self._checkpoints.restore(mark)
 
@@ -159,7 +159,7 @@ def _concluding(agent: Agent, slot: int) -> Callable[[], StepReport]:
     return lambda: agent.conclude(slot)
 
 
-class _CheckpointWriter:
+class CheckpointWriter:
     """Records the log of agents, writes their checkpoints and restores them."""
 
     def __init__(self, folder: Path, agents: Mapping[int, Agent]):
