@@ -31,7 +31,7 @@ from grassvine.jobs.run_folder import (
 )
 
 COUNT = 10_000
-REPEATED = 100  # every so many accepted folders, one is repeated with the right data
+REPEATED = 20  # every so many accepted folders, one is repeated with the right data
 MOST_AGENTS, MOST_ITERATIONS = 50, 1000  # of what is repeated; more take time by intention
 
 

@@ -15,8 +15,8 @@ def parse_json(text: str | bytes) -> Any:
     decoded = text.decode("utf-8-sig") if isinstance(text, bytes) else text
     try:
         document = json.loads(decoded, parse_float=_finite)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+    except (RecursionError, ValueError) as cause:
+        raise _explained(cause) from None
     if "\\u" in decoded:  # only an escape such as \\ud800 yields half a surrogate pair
         _refuse_surrogates(document)
     return document
@@ -26,8 +26,17 @@ def parse_toml(text: str) -> dict[str, Any]:
     """Parse TOML; nesting too deep is an error, and tomllib refuses surrogates itself."""
     try:
         return tomllib.loads(text)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+    except (RecursionError, ValueError) as cause:
+        raise _explained(cause) from None
+
+
+def _explained(cause: Exception) -> Exception:
+    """Return an error in words about the document, not about Python."""
+    if isinstance(cause, RecursionError):
+        return ValueError("it is nested too deeply")
+    if "set_int_max_str_digits" in str(cause):
+        return ValueError("an integer has thousands of digits")
+    return cause
 
 
 def _finite(text: str) -> float:
