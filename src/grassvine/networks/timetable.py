@@ -35,8 +35,8 @@ def check_slots(n_slots: int, n_deliveries: int) -> None:
     size = whole_number("n_slots", n_slots, least=0) * max(n_deliveries, 1)
     if size > MAX_SIZE:
         raise NetworkError(
-            f"the run would have {n_slots:.3g} slots of up to {n_deliveries} messages, more than "
-            f"{MAX_SIZE:g} in all; choose a smaller max_iter."
+            f"the run would have {min(n_slots, MAX_SIZE)} or more rounds of up to {n_deliveries} "
+            f"messages, more than {MAX_SIZE} in all; choose a smaller max_iter."
         )
 
 

@@ -53,13 +53,9 @@ class Tree:
         """Return the children of an agent in ascending order."""
         return self._children[agent]
 
-    def check_rounds(self, n_rounds: int) -> None:
-        """Check the size of the timetable of ``n_rounds`` sums."""
-        check_slots(n_rounds, 2 * len(self.parents))
-
     def rounds(self, n_rounds: int) -> Timetable:
         """Return the timetable of ``n_rounds`` sums."""
-        self.check_rounds(n_rounds)
+        check_rounds(len(self.parents), n_rounds)
         if not self.height:
             return Timetable.from_deliveries(1, [[(0, 0)]] * n_rounds)
         up: list[list[Delivery]] = [[] for _ in range(self.height)]
@@ -93,6 +89,11 @@ class Tree:
             if parent >= 0:
                 children[parent].append(agent)
         return tuple(map(tuple, children))
+
+
+def check_rounds(n_agents: int, n_rounds: int) -> None:
+    """Check the size of the timetable of ``n_rounds`` sums; no tree is needed for that."""
+    check_slots(n_rounds, 2 * n_agents)
 
 
 def spanning_tree(network: "Network") -> Tree:

@@ -10,6 +10,7 @@ from grassvine.foundations.errors import PlanError
 from grassvine.foundations.options import real_number, whole_number
 from grassvine.networks.graph import Network
 from grassvine.networks.timetable import Timetable
+from grassvine.networks.tree import check_rounds
 from grassvine.problems.base import Problem
 from grassvine.problems.biased_completion import BiasedCompletionProblem, as_biased_problem
 from grassvine.protocol.method import Setup
@@ -74,7 +75,7 @@ class BiasedFactorization:
 
     def check_network(self, network: Network) -> None:
         """Check the size of the timetable."""
-        network.tree.check_rounds(self._most_sums())
+        check_rounds(network.n_agents, self._most_sums())
 
     def timetable(self, network: Network, rng: Generator) -> Timetable:
         """Leave time for the largest possible number of sums."""

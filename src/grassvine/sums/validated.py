@@ -11,6 +11,7 @@ from grassvine.foundations.options import real_number, whole_number
 from grassvine.geometry import Grassmann
 from grassvine.networks.graph import Network
 from grassvine.networks.timetable import Timetable
+from grassvine.networks.tree import check_rounds
 from grassvine.problems.base import CompletesRatings, Problem
 from grassvine.protocol.method import Setup
 from grassvine.sums.agent import SumAgent
@@ -69,7 +70,7 @@ class Validated:
 
     def check_network(self, network: Network) -> None:
         """Check the size of the timetable."""
-        network.tree.check_rounds(self.max_iter)
+        check_rounds(network.n_agents, self.max_iter)
 
     def timetable(self, network: Network, rng: Generator) -> Timetable:
         """Go up and down a spanning tree; nothing is drawn."""
