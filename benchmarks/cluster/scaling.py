@@ -79,7 +79,7 @@ class Wired:
     def run(
         self, factories: Sequence[AgentFactory], timetable: Timetable, observe: Observer
     ) -> EngineResult:
-        agents: list[Agent] = [_OnAWire(agent) for agent in create_agents(factories)]  # type: ignore[misc]
+        agents: list[Agent] = [_OnAWire(agent) for agent in create_agents(factories)]
         return run_slots(agents, timetable, observe, lambda actions: (act() for act in actions))
 
 

@@ -64,7 +64,7 @@ class Poisoned:
         self, factories: Sequence[AgentFactory], timetable: Timetable, observe: Observer
     ) -> EngineResult:
         made = list(factories)
-        made[2] = lambda: Poisoner(factories[2](), self.spoil)  # type: ignore[return-value]
+        made[2] = lambda: Poisoner(factories[2](), self.spoil)
         return self.engine.run(made, timetable, observe)
 
 

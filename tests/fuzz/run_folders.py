@@ -69,7 +69,9 @@ def _mutants(
             _write(target, files)
             run = load_run(target)
             accepted[0] += 1
-            return _invalid(run) or _repeated(run, data, accepted[0] % REPEATED == 0)
+            if accepted[0] % REPEATED == 0:
+                _repeat(run, data)
+            return _invalid(run)
 
         yield f"run folder {number} ({name})", action
 
@@ -123,8 +125,8 @@ def _invalid(run: SavedRun) -> str | None:
     return None
 
 
-def _repeated(run: SavedRun, data: str, chosen: bool) -> None:
+def _repeat(run: SavedRun, data: str) -> None:
     job = run.job
     small = isinstance(job.agents, str) or job.agents <= MOST_AGENTS
-    if chosen and small and job.max_iter <= MOST_ITERATIONS:
+    if small and job.max_iter <= MOST_ITERATIONS:
         rerun(run, data)
