@@ -106,6 +106,24 @@ def test_options_are_checked(make: object, message: str) -> None:
         ("[method]", "[method", "the plan is not valid TOML"),
         ("[method.step]\na = 1.0\nb = 0.0", "step = 3", "step is missing or not a table"),
         ("n_agents = 6", "n_agents = 7", "not connected: it has 2 components"),
+        ("n_agents = 6", "n_agents = 100000000000000000000", "it has 99999999999999999995 compon"),
+        ("max_iter = 50", "max_iter = 9223372036854775808", "in all; choose a smaller max_iter"),
+        ("max_iter = 50", f"max_iter = {'9' * 5000}", "the plan is not valid TOML"),
+        ("rho = 10000.0", "rho = 1e999", "rho is inf; choose a finite number"),
+        ("seed = 3", f"seed = {'[' * 5000}", r"not valid TOML \(it is nested too deeply"),
+        ("format = 1", "format = 1.0", "not of format 1"),
+        ('"matchings"', '{ kind = "poisson-clocks", rates = [1.0] }', "got 1 rates for 6 agents"),
+        ('"matchings"', '{ kind = "recorded", n_agents = 6, meetings = [] }', "has 0 slots but"),
+        (
+            '"matchings"',
+            '{ kind = "recorded", n_agents = 6, meetings = [[[0, 1], [1, 0]]] }',
+            "slot 0 of meetings repeats a pair",
+        ),
+        (
+            '"matchings"',
+            '{ kind = "epochs", schedule = "one-edge", epochs = [[5, [[0, 1]]]] }',
+            r"the link \(1, 2\) is in no epoch",
+        ),
     ],
 )
 def test_a_wrong_plan_file_is_refused_with_the_place(old: str, new: str, message: str) -> None:
@@ -124,3 +142,23 @@ def test_what_has_no_name_cannot_be_written() -> None:
 
     with pytest.raises(PlanError, match="a geometry of type Own cannot be written as TOML"):
         replace(PLAN, geometry=Own()).to_toml()
+
+
+@pytest.mark.parametrize(
+    ("method", "message"),
+    [
+        ('kind = "exact"\nmax_iter = 1000000000', "choose a smaller max_iter"),
+        ('kind = "exact"\nby_rank = 3', "by_rank is 3; choose True or False"),
+        ('kind = "validated"\nmax_iter = 1000000000', "choose a smaller max_iter"),
+        ('kind = "biased-factorization"\nmax_iter = 1000000000', "choose a smaller max_iter"),
+        ('kind = "biased-factorization"\nranks = 3', "ranks is 3; choose a list of integers"),
+        ('kind = "tracked"\nmax_iter = 1000000000', "choose a smaller max_iter"),
+        ('kind = "rextra"\nmax_iter = 1000000000', "choose a smaller max_iter"),
+        ('kind = "deepca"\nmax_iter = 1000000000', "choose a smaller max_iter"),
+        ('kind = "d-lmafit"\nmax_iter = 1000000000', "choose a smaller max_iter"),
+    ],
+)
+def test_a_plan_without_a_timetable_is_refused_at_the_door(method: str, message: str) -> None:
+    text = PLAN.to_toml()
+    with pytest.raises(ValueError, match=message):
+        gv.Plan.from_toml(text[: text.index("[method]")] + f"[method]\n{method}\n")

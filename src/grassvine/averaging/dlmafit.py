@@ -68,6 +68,10 @@ class DLMaFit:
         whole_number("max_iter", self.max_iter, least=0)
         real_number("most_omega", self.most_omega, least=1.0)
 
+    def check_network(self, network: Network) -> None:
+        """Check the size of the timetable."""
+        AllEdges().check(network, self.max_iter)
+
     def timetable(self, network: Network, rng: Generator) -> Timetable:
         """Schedule exchanges over all links at every slot."""
         return AllEdges().draw(network, self.max_iter, rng)

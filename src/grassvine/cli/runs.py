@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from grassvine.cli import options
 from grassvine.cli.fit import print_report
 from grassvine.cli.output import AsJson, print_messages, print_object, spinner
 
@@ -38,15 +39,30 @@ def rerun(
         str | None,
         typer.Option(metavar="PATH", help="Path of the same data, if they have moved."),
     ] = None,
+    engine: options.EngineName = "local",
+    address: options.Address = None,
+    agents_per_actor: options.AgentsPerActor = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Repeat a run and check that the result is bit-identical (exit code 4 if not)."""
+    """Repeat a run and check that the result is bit-identical (exit code 4 if not).
+
+    The run is repeated on the local engine, whichever engine it used, unless --engine names one.
+    """
+    from grassvine.jobs.engine_options import EngineOptions
     from grassvine.jobs.run_folder import load_run
     from grassvine.jobs.run_folder import rerun as repeat
 
+    chosen = EngineOptions(engine=engine, address=address, agents_per_actor=agents_per_actor)
     saved = load_run(run)
+    if saved.job.engine != engine:
+        print_messages(
+            [
+                f"the saved run used the engine {saved.job.engine} and is repeated on {engine}, "
+                f"with the same result; add --engine {saved.job.engine} to use that engine."
+            ]
+        )
     with spinner("fitting"):
-        again = repeat(saved, data)
+        again = repeat(saved, data, chosen)
     print_report({"same": again.same, **again.result.report}, as_json)
     for name, (before, now) in again.other_versions.items():
         print_messages([f"{name} was {before} in the saved run and is now {now}."])

@@ -1,6 +1,6 @@
 """The loop over slots, shared by the engines that run in one process."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -8,6 +8,7 @@ from grassvine.engines.base import TIMETABLE_OVER, EngineResult, attributed
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.networks.timetable import Timetable
 from grassvine.protocol.agent import Agent
+from grassvine.protocol.message import Message, checked_message
 from grassvine.protocol.report import Observer, StepReport
 
 Result = TypeVar("Result")
@@ -43,16 +44,28 @@ def run_slots(
                 for number in senders
             }
             received = [
-                (agents[receiver], [messages[number] for number in numbers])
+                (agents[receiver], {number: messages[number] for number in numbers})
                 for receiver, numbers in inboxes
             ]
             reason = report(
-                [_action(agent, slot, agent.meet, slot, inbox) for agent, inbox in received]
+                [_action(agent, slot, _meet, agent, slot, inbox) for agent, inbox in received]
             )
             active = senders | {receiver for receiver, _ in inboxes}
             slot += 1
         report([_action(agent, slot, agent.conclude, slot) for agent in agents])
     return EngineResult(tuple(agent.state() for agent in agents), slot, reason or TIMETABLE_OVER)
+
+
+def _meet(agent: Agent, slot: int, inbox: Mapping[int, Message]) -> StepReport:
+    """Let an agent receive messages, each checked against its link, slot and expected shapes."""
+    shapes = agent.expected(slot)
+    return agent.meet(
+        slot,
+        [
+            checked_message(message, shapes, sender=sender, slot=slot)
+            for sender, message in inbox.items()
+        ],
+    )
 
 
 def _action(

@@ -18,15 +18,25 @@
 
     ConvergenceWarning (UserWarning) an iteration stopped before it converged
 
-Each message states what is wrong and where, and how to fix it.
+Each message states what is wrong and where, and how to fix it. It may quote what somebody else
+wrote: control characters, which a terminal would obey, are escaped, and long quotations are cut.
 """
 
 import difflib
 from collections.abc import Iterable
 
+MAX_LENGTH = 1000
+
 
 class GrassvineError(Exception):
     """Base class of all exceptions raised by grassvine."""
+
+    def __str__(self) -> str:
+        """Return the message, safe to print."""
+        text = super().__str__()
+        if len(text) > MAX_LENGTH:
+            text = f"{text[: MAX_LENGTH // 2]} … {text[-MAX_LENGTH // 2 :]}"
+        return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
 
 
 class InputError(GrassvineError, ValueError):

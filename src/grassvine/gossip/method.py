@@ -87,6 +87,10 @@ class Gossip:
                 "StepSize(a, b), or StepSize(None, b) for automatic steps."
             )
 
+    def check_network(self, network: Network) -> None:
+        """Check that the meetings can be drawn."""
+        self.schedule.check(network, self.max_iter)
+
     def timetable(self, network: Network, rng: Generator) -> Timetable:
         """Draw the meetings of all slots."""
         return self.schedule.draw(network, self.max_iter, rng)

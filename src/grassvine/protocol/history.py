@@ -76,7 +76,7 @@ class History:
             raise DataError(
                 f"{os.fspath(path)} does not exist; pass a file written by History.save."
             ) from None
-        except SafetensorError as cause:
+        except (SafetensorError, OSError, KeyError, TypeError, ValueError) as cause:
             raise DataError(
                 f"{os.fspath(path)} is not a history ({cause}); pass a file written by "
                 "History.save."
@@ -86,7 +86,27 @@ class History:
                 f"{os.fspath(path)} is a safetensors file but not a '{FORMAT}'; "
                 "pass a file written by History.save."
             )
-        return cls({name: columns[name] for name in _KINDS})
+        history = cls({name: columns[name] for name in _KINDS})
+        if not history._is_valid():
+            raise DataError(
+                f"{os.fspath(path)} was altered after it was saved: its columns are not a history; "
+                "pass a file written by History.save."
+            )
+        return history
+
+    def _is_valid(self) -> bool:
+        """Return whether the columns have the right types and ranges, and the rows are in order."""
+        kinds = {(name, column.dtype, column.shape) for name, column in self.columns.items()}
+        if kinds != {(name, np.dtype(kind), (len(self),)) for name, kind in _KINDS.items()}:
+            return False
+        slots, agents = self["slot"], self["agent"]
+        in_order = (np.diff(slots) > 0) | ((np.diff(slots) == 0) & (np.diff(agents) > 0))
+        counts = ("agent", "slot", "update", "messages", "bytes")
+        return bool(
+            in_order.all()
+            and all((self[name] >= 0).all() for name in counts)
+            and (self["neighbour"] >= -1).all()
+        )
 
 
 class Recorder:

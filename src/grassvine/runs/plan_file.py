@@ -1,6 +1,5 @@
 """Plans as TOML: tables correspond to frozen dataclasses, and classes are referred to by name."""
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,6 +10,7 @@ from grassvine.averaging.deepca import DeEPCA
 from grassvine.averaging.dlmafit import DLMaFit
 from grassvine.averaging.rextra import REXTRA
 from grassvine.averaging.tracking import Tracked
+from grassvine.foundations.documents import parse_toml
 from grassvine.foundations.errors import PlanError, unknown
 from grassvine.geometry import Euclidean, Grassmann
 from grassvine.gossip.method import Gossip, StepSize
@@ -74,12 +74,12 @@ def write(plan: "Plan") -> str:
 def read(text: str) -> dict[str, Any]:
     """Return the constructor arguments of a plan from TOML."""
     try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as cause:
+        document = parse_toml(text)
+    except ValueError as cause:
         raise PlanError(f"the plan is not valid TOML ({cause}); correct it there.") from None
     keys = {"format", "n_items", "rank", "seed", "geometry", "network", "method"}
     _check_keys(document, "", keys, required=keys)
-    if document.pop("format") != FORMAT:
+    if (found := document.pop("format")) != FORMAT or type(found) is not int:
         raise PlanError(f"the plan is not of format {FORMAT}; use the version that wrote it.")
     network = _table(document, "network")
     network["edges"] = tuple(tuple(edge) for edge in _list(network, "edges"))

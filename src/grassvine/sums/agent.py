@@ -6,7 +6,7 @@ from zlib import crc32
 
 import numpy as np
 
-from grassvine.foundations.arrays import Array, as_numbers
+from grassvine.foundations.arrays import Array
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.foundations.errors import MessageError
 from grassvine.networks.tree import Tree
@@ -76,7 +76,7 @@ class SumAgent:
         A single agent receives its own part, which is the total.
         """
         self._compute_part()
-        arrived = [self._numbers_of(message) for message in inbox]
+        arrived = [message.arrays["sum"] for message in inbox]
         others = [message for message in inbox if message.sender != self._id]
         self._log_entry = []
         if not self._finished:
@@ -183,13 +183,3 @@ class SumAgent:
         if self._pending:
             self._part, self._shapes = flat(self._pending())
             self._partial, self._pending = self._part, None
-
-    def _numbers_of(self, message: Message) -> Array:
-        name = f"the sum that agent {message.sender} sent at slot {message.slot}"
-        numbers = as_numbers(message.arrays["sum"], name=name, error=MessageError)
-        if numbers.shape != self._part.shape:
-            raise MessageError(
-                f"agent {message.sender} sent {numbers.size} numbers at slot {message.slot} "
-                f"instead of {self._part.size}; use the same plan for all agents."
-            )
-        return numbers

@@ -12,6 +12,7 @@ from grassvine.foundations.options import real_number, whole_number
 from grassvine.geometry import Grassmann
 from grassvine.networks.graph import Network
 from grassvine.networks.timetable import Timetable
+from grassvine.networks.tree import check_rounds
 from grassvine.problems.base import (
     CompletesRatings,
     Eigenproblem,
@@ -70,7 +71,13 @@ class Exact:
     def __post_init__(self) -> None:
         """Check the options."""
         real_number("tol", self.tol, least=0.0)
+        if not isinstance(self.by_rank, bool):
+            raise PlanError(f"by_rank is {self.by_rank!r}; choose True or False.")
         whole_number("max_iter", self.max_iter, least=1)
+
+    def check_network(self, network: Network) -> None:
+        """Check the size of the timetable."""
+        check_rounds(network.n_agents, self.max_iter)
 
     def timetable(self, network: Network, rng: RandomGenerator) -> Timetable:
         """Return rounds up and down the spanning tree; nothing is random."""

@@ -11,6 +11,7 @@ from grassvine.foundations.options import real_number, whole_number
 from grassvine.geometry import Grassmann
 from grassvine.networks.graph import Network
 from grassvine.networks.timetable import Timetable
+from grassvine.networks.tree import check_rounds
 from grassvine.problems.base import CompletesRatings, Problem
 from grassvine.protocol.method import Setup
 from grassvine.sums.agent import SumAgent
@@ -66,6 +67,10 @@ class Validated:
         real_number("tol", self.tol, least=0.0)
         for name in ("n_iter_no_change", "max_descent_iter", "max_iter"):
             whole_number(name, getattr(self, name), least=1)
+
+    def check_network(self, network: Network) -> None:
+        """Check the size of the timetable."""
+        check_rounds(network.n_agents, self.max_iter)
 
     def timetable(self, network: Network, rng: Generator) -> Timetable:
         """Return rounds up and down the spanning tree; nothing is random."""

@@ -3,10 +3,13 @@
 import json
 from typing import TYPE_CHECKING, Any
 
+from grassvine.foundations.documents import parse_json
 from grassvine.foundations.errors import DataError
 
 if TYPE_CHECKING:
     import polars as pl
+
+INTEGERS = range(-(2**63), 2**64)  # int64 and uint64
 
 
 def is_json_lines(data: bytes) -> bool:
@@ -17,6 +20,8 @@ def is_json_lines(data: bytes) -> bool:
         return isinstance(json.loads(data.split(b"\n", 1)[0]), dict)
     except ValueError:
         return False
+    except RecursionError:  # the reader tells the line
+        return True
 
 
 def read_json_lines(data: bytes, name: str) -> "pl.DataFrame":
@@ -32,7 +37,7 @@ def read_json_lines(data: bytes, name: str) -> "pl.DataFrame":
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = parse_json(line)
         except ValueError as cause:
             raise DataError(
                 f"line {number} of {name} is not valid JSON ({cause}); write one object per line."
@@ -56,6 +61,16 @@ def _column(key: str, values: list[Any], name: str) -> "pl.Series":
     import polars as pl
 
     kinds = {type(value): value for value in values if value is not None}
+    if kinds.keys() & {list, dict}:
+        raise DataError(
+            f"the column {key!r} of {name} contains lists or objects; remove it, or save it as "
+            "numbers, text or dates."
+        )
+    if int in kinds and (far := [v for v in values if type(v) is int and v not in INTEGERS]):
+        raise DataError(
+            f"the column {key!r} of {name} contains {str(far[0])[:40]}, which is not a 64-bit "
+            "integer; save it as text."
+        )
     if set(kinds) == {int, float}:
         return pl.Series(key, values, dtype=pl.Float64, strict=False)
     if len(kinds) > 1:
