@@ -18,7 +18,7 @@ FORMAT = "grassvine history 1"
 _KINDS = {
     field.name: np.int64 if field.type is int else np.float64
     for field in fields(StepReport)
-    if field.type is not str
+    if field.name not in ("finished", "share")
 }
 
 

@@ -13,7 +13,7 @@ from grassvine.foundations.errors import PlanError
 from grassvine.problems import Problem, ProblemSource
 from grassvine.protocol.agent import Agent, State
 from grassvine.protocol.history import History, Recorder
-from grassvine.protocol.observers import AllFinished, CombinedObserver
+from grassvine.protocol.observers import AllFinished, CombinedObserver, TimetableShare
 from grassvine.protocol.report import Observer
 from grassvine.runs.plan import Plan
 
@@ -116,7 +116,8 @@ def run(
         )
     factories = [_AgentFactory(plan, number, source) for number, source in enumerate(problems)]
     recorder = Recorder()
-    observe = CombinedObserver(recorder, AllFinished(len(factories)), *observers)
+    watching = [TimetableShare(plan.timetable.n_slots, observer) for observer in observers]
+    observe = CombinedObserver(recorder, AllFinished(len(factories)), *watching)
     outcome = (engine or LocalEngine()).run(factories, plan.timetable, observe)
     return Run(
         plan=plan,
