@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from grassvine.cli.fit import print_report
-from grassvine.cli.output import AsJson, print_messages, print_object, spinner
+from grassvine.cli.output import AsJson, print_messages, print_object, progress
 
 Run = Annotated[Path, typer.Argument(help="Run folder, written by --run.", show_default=False)]
 DIFFERENT = 4  # exit code if a rerun gives a different result
@@ -45,8 +45,8 @@ def rerun(
     from grassvine.jobs.run_folder import rerun as repeat
 
     saved = load_run(run)
-    with spinner("fitting"):
-        again = repeat(saved, data)
+    with progress("fitting") as bar:
+        again = repeat(saved, data, (bar,))
     print_report({"same": again.same, **again.result.report}, as_json)
     for name, (before, now) in again.other_versions.items():
         print_messages([f"{name} was {before} in the saved run and is now {now}."])

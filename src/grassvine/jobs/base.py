@@ -5,13 +5,14 @@ stores. It reads its own data, so it can be repeated.
 """
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from grassvine.models import Card
 from grassvine.models.persistence.forms import Model
+from grassvine.protocol import Observer
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,8 +74,8 @@ class Job(Protocol):
         """Return a hash of the data, which does not depend on the order of rows."""
         ...
 
-    def learn(self, data: Any) -> JobResult:
-        """Fit and evaluate an estimator."""
+    def learn(self, data: Any, observers: Sequence[Observer] = ()) -> JobResult:
+        """Fit and evaluate an estimator; observers get the reports of its runs."""
         ...
 
 

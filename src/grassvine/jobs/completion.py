@@ -1,5 +1,6 @@
 """Complete a table of ratings, and measure on ratings that were held out."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,6 +14,7 @@ from grassvine.estimators.rating_models import Regularization
 from grassvine.foundations.errors import PlanError
 from grassvine.jobs.base import JobResult, run_report, stopwatch
 from grassvine.jobs.engine_options import EngineOptions
+from grassvine.protocol import Observer
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,9 @@ class CompletionJob(EngineOptions):
         """Return the digest of the ratings; of those apart, of what was counted."""
         return data.digest()
 
-    def learn(self, data: RatingTable | RatingDataset) -> JobResult:
+    def learn(
+        self, data: RatingTable | RatingDataset, observers: Sequence[Observer] = ()
+    ) -> JobResult:
         """Learn from what is not held out, and measure on what is; apart, nothing is measured."""
         train: RatingTable | RatingDataset = data
         test: RatingTable | None = None
@@ -84,6 +88,7 @@ class CompletionJob(EngineOptions):
             engine=self.make_engine(),
             random_state=self.seed,
         )
+        estimator.set_observers(*observers)
         with stopwatch() as spent:
             estimator.fit(train)
         unmeasured: dict[str, Any] = {"rmse": None, "mae": None, "known": None}

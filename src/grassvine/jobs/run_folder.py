@@ -11,7 +11,7 @@
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -28,7 +28,7 @@ from grassvine.jobs.pca import PCAJob
 from grassvine.models.persistence.folder import write_folder
 from grassvine.models.persistence.forms import form_of
 from grassvine.models.persistence.tensors import write_tensors
-from grassvine.protocol import History
+from grassvine.protocol import History, Observer
 from grassvine.runs import Plan
 
 FORMAT = "grassvine run 1"
@@ -144,7 +144,7 @@ def load_run(path: str | os.PathLike[str]) -> SavedRun:
         ) from None
 
 
-def rerun(run: SavedRun, data: str | None = None) -> Rerun:
+def rerun(run: SavedRun, data: str | None = None, observers: Sequence[Observer] = ()) -> Rerun:
     """Repeat a run; ``data`` may name a copy of its data.
 
     The run starts from the beginning: checkpoints are neither read nor written.
@@ -161,7 +161,7 @@ def rerun(run: SavedRun, data: str | None = None) -> Rerun:
             f"{job.data} differs from the data of the run: its hash is {digest[:12]}…, not "
             f"{run.data_hash[:12]}…; add --data FILE with the same data."
         )
-    result = job.learn(given)
+    result = job.learn(given, observers)
     now = versions()
     others = {
         name: (before, now[name])
