@@ -4,6 +4,8 @@ import math
 import time
 from collections.abc import Callable
 
+LEAST = 0.03  # the share from which the first estimate is made
+
 
 class RemainingTime:
     """Measures time from the first share, and again from a share that falls: another run began."""
@@ -20,7 +22,7 @@ class RemainingTime:
             self._first_time, self._first_share = now, share
         self._share = share
         gained = share - self._first_share
-        if not gained > 0.0:
+        if gained < LEAST or share >= 1.0:
             return math.nan
         return (now - self._first_time) * (1.0 - share) / gained
 

@@ -4,6 +4,7 @@ Nothing is shown if standard error is a file or a pipe.
 """
 
 import math
+from importlib import import_module
 from types import TracebackType
 from typing import Any, Protocol
 
@@ -135,11 +136,10 @@ class Notebook:
         """Leave the last line."""
 
     def _write(self, line: str) -> None:
-        from IPython.display import display
-
         self._line = line
         content = {"text/plain": line}
         if self._handle is None:
+            display = import_module("IPython.display").display  # there is one in every notebook
             self._handle = display(content, raw=True, display_id=True)
         else:
             self._handle.update(content, raw=True)
