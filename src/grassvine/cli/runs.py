@@ -19,12 +19,15 @@ def plot(
     ] = Path("grassvine-plots"),
     as_json: AsJson = False,
 ) -> None:
-    """Plot the cost, agreement and network of a run, and the angles between its agents."""
+    """Plot a run: cost, network, candidates, predictions; for gossip, agreement and angles."""
     from grassvine.jobs.run_folder import load_run
     from grassvine.report.run_pictures import write_run_pictures
 
     saved = load_run(run)
-    paths = write_run_pictures(out, saved.history, saved.plan.network, saved.bases)
+    with progress("drawing"):
+        paths = write_run_pictures(
+            out, saved.history, saved.plan.network, saved.bases, saved.tables
+        )
     if as_json:
         print_object({path.stem: str(path) for path in paths})
     else:

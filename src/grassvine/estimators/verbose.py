@@ -9,7 +9,7 @@ EVERY = 10  # updates between two lines for verbose=1
 
 
 class VerbosePrinter:
-    """Prints a line per ten updates (``verbose=1``) or per update (``verbose=2`` and above).
+    """Prints a line per ten updates (``verbose=1``) or per update (``verbose=2``), and the last.
 
     Cost and gradient norm are those of all data if the agents share one cost, as in exact methods;
     otherwise the sum of the agents' last costs and the largest of their gradient norms.
@@ -22,7 +22,7 @@ class VerbosePrinter:
         self._every = EVERY if verbose == 1 else 1
         self._costs: dict[int, float] = {}
         self._norms: dict[int, float] = {}
-        self._printed = 0
+        self._printed, self._ended = 0, False
         self._remaining = RemainingTime()
 
     def __call__(self, report: StepReport) -> None:
@@ -32,9 +32,10 @@ class VerbosePrinter:
         self._costs[report.agent] = report.cost
         self._norms[report.agent] = report.gradient_norm
         left = self._remaining.update(report.share)
-        if report.update < self._printed + self._every or math.isnan(report.cost):
+        due = report.update >= self._printed + self._every and not math.isnan(report.cost)
+        if self._ended or not (due or report.finished):
             return
-        self._printed = report.update
+        self._printed, self._ended = report.update, bool(report.finished)
         cost = report.cost if self._one_cost else sum(self._costs.values())
         norm = report.gradient_norm if self._one_cost else max(self._norms.values())
         words = [f"cost {cost:.6g}", f"gradient norm {norm:.3g}", f"{report.share:.0%} done"]

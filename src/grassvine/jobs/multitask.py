@@ -11,7 +11,7 @@ from grassvine.data.tables import TaskTable, read_table, tasks_from_frame
 from grassvine.estimators.multitask import MultitaskRegressor
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError
-from grassvine.jobs.base import JobResult, run_report, stopwatch
+from grassvine.jobs.base import JobResult, run_report, run_tables, stopwatch
 from grassvine.jobs.engine_options import EngineOptions
 from grassvine.protocol import Observer
 
@@ -96,7 +96,10 @@ class MultitaskJob(EngineOptions):
             "test_r2": test_errors[1],
             **run_report(estimator, spent),
         }
-        return JobResult(estimator, report, data.digest(), data.assumed)
+        samples, targets, tasks = _rows(test if test.n_values else train, data)
+        predicted = estimator.model_.predict(samples, tasks, "raise").targets
+        tables = run_tables(estimator, targets, predicted, held_out=bool(test.n_values))
+        return JobResult(estimator, report, data.digest(), data.assumed, tables)
 
 
 def _rows(tasks: Tasks, table: TaskTable) -> tuple[Array, Array, Any]:

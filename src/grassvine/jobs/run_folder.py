@@ -6,6 +6,7 @@
     plan.toml            the plan of the agents: network, method, seed
     history.safetensors  every step of every agent
     bases.safetensors    the basis of each agent
+    tables.safetensors   candidates validated and a summary of the predictions, for pictures
 """
 
 import hashlib
@@ -34,7 +35,8 @@ from grassvine.runs import Plan
 FORMAT = "grassvine run 1"
 RECORD, PLAN = "run.json", "plan.toml"
 HISTORY, BASES = "history.safetensors", "bases.safetensors"
-FILES = {RECORD, PLAN, HISTORY, BASES}
+TABLES = "tables.safetensors"
+FILES = {RECORD, PLAN, HISTORY, BASES, TABLES}
 KEYS = {"format", "command", "options", "report", "hashes", "versions"}
 VERSIONS = ("grassvine", "numpy", "numba", "polars", "scikit-learn", "scipy")
 
@@ -58,6 +60,7 @@ class SavedRun:
     versions: dict[str, str]
     history: History
     bases: tuple[Array, ...]
+    tables: Mapping[str, Mapping[str, Array]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,6 +115,13 @@ def save_run(
         PLAN: result.estimator.plan_.to_toml().encode(),
         HISTORY: result.estimator.history_.to_bytes(),
         BASES: write_tensors(bases),
+        TABLES: write_tensors(
+            {
+                f"{name}/{column}": array
+                for name, table in result.tables.items()
+                for column, array in table.items()
+            }
+        ),
     }
     write_folder(target, files, (), replace=replaces)
     return target
@@ -136,6 +146,7 @@ def load_run(path: str | os.PathLike[str]) -> SavedRun:
             versions=dict(record["versions"]),
             history=History.load(folder / HISTORY),
             bases=_bases(folder / BASES),
+            tables=_tables(folder / TABLES),
         )
     except (KeyError, TypeError, AttributeError) as cause:
         raise DataError(
@@ -224,3 +235,25 @@ def _bases(path: Path) -> tuple[Array, ...]:
         raise DataError(
             f"{path} contains no valid bases ({cause}); use a folder written by --run."
         ) from None
+
+
+def _tables(path: Path) -> dict[str, dict[str, Array]]:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        arrays = load(path.read_bytes())
+    except (OSError, SafetensorError, KeyError, TypeError, ValueError) as cause:
+        raise DataError(
+            f"{path} contains no valid tables ({cause}); use a folder written by --run."
+        ) from None
+    tables: dict[str, dict[str, Array]] = {}
+    for key, column in arrays.items():
+        if column.dtype != np.float64 or column.ndim != 1 or not np.isfinite(column).all():
+            raise DataError(
+                f"{key!r} in {path} is not a vector of finite numbers; use a folder written by "
+                "--run."
+            )
+        name, _, label = key.partition("/")
+        tables.setdefault(name, {})[label] = column
+    return tables

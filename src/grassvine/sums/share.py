@@ -35,17 +35,18 @@ def with_share(program: Program, estimate: Estimate) -> Program:
 def descent_share(rank: int, tol: float) -> Estimate:
     """Estimate the share of a descent to a rank, whose gradient norm falls by the factor tol."""
     first: float | None = None
+    before = 0.0
 
     def estimate(iterate: Iterate) -> float:
-        nonlocal first
+        nonlocal first, before
         size, norm = iterate.basis.shape[1], iterate.gradient_norm
         if size < rank:
+            before = BELOW_LAST_RANK
             return BELOW_LAST_RANK * (size / rank) ** 2
         if math.isnan(norm):
             return 0.0
         first = first or norm
         fallen = math.log(first / norm) / -math.log(tol) if first and norm and 0 < tol < 1 else 0.0
-        before = BELOW_LAST_RANK if rank > 1 else 0.0
         return before + (1.0 - before) * fallen
 
     return estimate
