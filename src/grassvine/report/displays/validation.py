@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError
@@ -27,7 +28,7 @@ class ValidationDisplay:
     """Held-out error of each candidate against its regularisation, one line per rank.
 
     Candidates that differ in the regularisation of the biases only lie above each other; lines
-    join the best of them. Without a regularisation to choose, the error is plotted against the
+    join the best of them. The biases alone are a horizontal line. Without a regularisation to choose, the error is plotted against the
     rank.
 
     Parameters
@@ -69,6 +70,7 @@ class ValidationDisplay:
         self.figure_ = ax.figure
         path, by_rank = self.path, "regularization" not in self.path
         x = path["rank" if by_rank else "regularization"]
+        chosen = path["chosen"] > 0.0
         groups = np.zeros(len(x)) if by_rank else path["rank"]
         self.lines_ = []
         for style, rank in enumerate(np.unique(groups)):
@@ -76,10 +78,14 @@ class ValidationDisplay:
             best_x, best = _lowest(x[of_rank], path["rmse"][of_rank])
             options = {**line_style(style), **marker_style(style, style)}
             label = "all candidates" if by_rank else rank_label(rank)
+            if not (by_rank or rank):  # the regularisation of factors means nothing to biases
+                level = best.min()
+                self.lines_.append(ax.axhline(level, label=label, **line_style(style)))
+                continue
             (line,) = ax.plot(best_x, best, label=label, **options)
             ax.plot(x[of_rank], path["rmse"][of_rank], ".", color=COLOURS[style % len(COLOURS)])
             self.lines_.append(line)
-        self._mark_chosen(ax, x)
+        self._mark_chosen(ax, x, chosen)
         frame(ax, "rank" if by_rank else "regularization", "held-out RMSE")
         if by_rank:
             scale_x(ax, "slots")
@@ -89,8 +95,8 @@ class ValidationDisplay:
         legend_above(ax, [*self.lines_, self.chosen_], n_columns=3)
         return self
 
-    def _mark_chosen(self, ax: Any, x: Array) -> None:
-        path, chosen = self.path, self.path["chosen"] > 0.0
+    def _mark_chosen(self, ax: Any, x: Array, chosen: NDArray[np.bool_]) -> None:
+        path = self.path
         label = "none was chosen"
         if chosen.any():
             rmse, rank = float(path["rmse"][chosen][0]), path["rank"][chosen][0]
@@ -146,12 +152,16 @@ class CandidatesDisplay:
         """Plot on the given axes or on a new figure."""
         self.ax_ = ax = open_axes(ax)
         self.figure_ = ax.figure
-        trace, ends, ranks = cost_trace(self.history, "updates"), self.path["n_sums"], np.unique
-        styles = {rank: style for style, rank in enumerate(ranks(self.path["rank"]))}
+        trace, ends = cost_trace(self.history, "updates"), self.path["n_sums"]
+        styles = {rank: style for style, rank in enumerate(np.unique(self.path["rank"]))}
         self.lines_, named = [], {}
         for rank, start, end in zip(self.path["rank"], [0.0, *ends[:-1]], ends, strict=True):
-            inside = (trace.x > start) & (trace.x < end)
-            options = {**line_style(styles[rank]), "label": rank_label(rank)}
+            inside = (trace.x > start) & (trace.x < end) & np.isfinite(trace.cost)
+            options = {"color": COLOURS[styles[rank] % len(COLOURS)], "linewidth": 1.5}
+            options |= {**marker_style(styles[rank], styles[rank]), "markevery": [-1]}
+            options["label"] = rank_label(rank)
+            if not inside.any():
+                continue
             (line,) = ax.plot(trace.x[inside], trace.cost[inside], **options)
             self.lines_.append(line)
             named.setdefault(rank, line)
