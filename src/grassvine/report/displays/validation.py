@@ -28,8 +28,8 @@ class ValidationDisplay:
     """Held-out error of each candidate against its regularisation, one line per rank.
 
     Candidates that differ in the regularisation of the biases only lie above each other; lines
-    join the best of them. The biases alone are a horizontal line. Without a regularisation to choose, the error is plotted against the
-    rank.
+    join the best of them. The biases alone are a horizontal line. Without a regularisation to
+    choose, the error is plotted against the rank.
 
     Parameters
     ----------
