@@ -77,4 +77,5 @@ def test_candidates_are_told_by_estimators_that_choose() -> None:
     assert path is not None and path["chosen"].sum() == 1.0 and set(path["rank"]) == {0.0, 2.0}
     assert MatrixCompleter(2, regularization=2.0).fit(TABLE).validation_path_ is None
     tasks = MultitaskRegressor("auto").fit(SAMPLES, SAMPLES[:, 0], **TASKS)
-    assert tasks.validation_path_["rank"][tasks.validation_path_["chosen"] > 0] == [tasks.rank_]
+    path = tasks.validation_path_
+    assert path is not None and path["rank"][path["chosen"] > 0] == [tasks.rank_]

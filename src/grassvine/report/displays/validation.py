@@ -154,7 +154,8 @@ class CandidatesDisplay:
         self.figure_ = ax.figure
         trace, ends = cost_trace(self.history, "updates"), self.path["n_sums"]
         styles = {rank: style for style, rank in enumerate(np.unique(self.path["rank"]))}
-        self.lines_, named = [], {}
+        self.lines_ = []
+        named: dict[float, Any] = {}
         for rank, start, end in zip(self.path["rank"], [0.0, *ends[:-1]], ends, strict=True):
             inside = (trace.x > start) & (trace.x < end) & np.isfinite(trace.cost)
             options = {"color": COLOURS[styles[rank] % len(COLOURS)], "linewidth": 1.5}
