@@ -1,9 +1,10 @@
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file, save, save_file
 from tests.cli.commands import Command, rating_lines, write_ratings, write_samples
 
 import grassvine as gv
@@ -195,6 +196,27 @@ def test_what_is_no_run_is_neither_read_nor_replaced(
 
 def test_pictures_are_drawn(grassvine: Command, run: Path, tmp_path: Path) -> None:
     pictures = grassvine("plot", run, "-o", tmp_path / "pictures", "--json").object
-    assert set(pictures) == {"cost", "agreement", "network", "angles"}
+    assert set(pictures) == {"cost", "network", "validation", "predictions"}
     for path in pictures.values():
         assert Path(path).read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.array([np.nan]), "'validation/rank' in"),
+        (np.zeros((2, 2)), "is not a vector of finite numbers"),
+    ],
+)
+def test_altered_tables_are_refused(
+    grassvine: Command, run: Path, array: Any, message: str
+) -> None:
+    (run / "tables.safetensors").write_bytes(save({"validation/rank": array}))
+    done = grassvine("plot", run)
+    assert (done.code, done.out) == (3, "") and message in done.err
+
+
+def test_tables_that_cannot_be_read_are_refused(grassvine: Command, run: Path) -> None:
+    (run / "tables.safetensors").write_bytes(b"no tables")
+    done = grassvine("plot", run)
+    assert done.code == 3 and "contains no valid tables" in done.err

@@ -4,7 +4,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from grassvine.cli.output import print_messages, print_object, print_rows, spinner
+from grassvine.cli.output import print_messages, print_object, print_rows, progress
 from grassvine.foundations.errors import PlanError
 
 if TYPE_CHECKING:
@@ -37,12 +37,12 @@ def run_job(
     if run is not None:
         refuse_folder(run, overwrite=overwrite)
         make_folder(run.absolute().parent)
-    with spinner("reading"):
+    with progress("reading"):
         data = job.read()
     print_messages(data.assumed)
     try:
-        with spinner("fitting"):
-            result = job.learn(data)
+        with progress("fitting") as bar:
+            result = job.learn(data, (bar,))
     except (KeyboardInterrupt, SystemExit):  # SystemExit: terminated by SIGTERM
         if job.checkpoints:
             print_messages(

@@ -14,7 +14,7 @@ from grassvine.cli.output import (
     print_messages,
     print_object,
     print_rows,
-    spinner,
+    progress,
     write_table,
 )
 
@@ -53,13 +53,14 @@ def predict(
     loaded = load(model)
     asked = read_table(table, separator=separator)
     print_messages(asked.assumed)
-    if isinstance(loaded, RatingsModel):
-        frame = predict_ratings(loaded, asked, user, item, choice)
-    elif isinstance(loaded, TasksModel):
-        column = task or str(inspect(model).card.parameters.get("task", "task"))
-        frame = predict_targets(loaded, asked, column, choice)
-    else:
-        frame = coordinates(loaded, asked)
+    with progress("predicting"):
+        if isinstance(loaded, RatingsModel):
+            frame = predict_ratings(loaded, asked, user, item, choice)
+        elif isinstance(loaded, TasksModel):
+            column = task or str(inspect(model).card.parameters.get("task", "task"))
+            frame = predict_targets(loaded, asked, column, choice)
+        else:
+            frame = coordinates(loaded, asked)
     write_table(frame, "predictions", out, as_json)
 
 
@@ -106,7 +107,8 @@ def recommend(
         asked = users_listed(loaded, table)
     else:
         asked = users_known(loaded)
-    frame = loaded.recommend(asked, k, exclude_seen=not seen, on_unknown=choice)
+    with progress("recommending"):
+        frame = loaded.recommend(asked, k, exclude_seen=not seen, on_unknown=choice)
     write_table(frame, "recommendations", out, as_json)
 
 
@@ -145,7 +147,7 @@ def fold_in(
     table = read_table(ratings, separator=separator)
     new = new_ratings(loaded, table, user=user, item=item, rating=rating, duplicates=choice)
     print_messages(new.assumed)
-    with spinner("solving"):
+    with progress("solving"):
         folded = loaded.with_users(
             new.users,
             new.items,

@@ -3,7 +3,7 @@
 import json
 import math
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +13,8 @@ from grassvine.foundations.errors import OutputError
 
 if TYPE_CHECKING:
     import polars as pl
-    from rich.status import Status
+
+    from grassvine.report.progress import ProgressBar
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Overwrite existing output.")]
@@ -61,11 +62,19 @@ def print_rows(rows: Mapping[str, Any]) -> None:
     Console().print(table)
 
 
-def spinner(what: str) -> "Status":
-    """Return a context manager that shows a spinner on a terminal."""
-    from rich.console import Console
+def print_text_table(rows: Sequence[Sequence[str]]) -> None:
+    """Print a table as plain text, with aligned columns; the first row is the header."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for name, *cells in rows:
+        numbers = (cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
+        typer.echo("  ".join([name.ljust(widths[0]), *numbers]))
 
-    return Console(stderr=True).status(what)
+
+def progress(what: str) -> "ProgressBar":
+    """Return a context manager that shows the progress of a task on a terminal."""
+    from grassvine.report.progress import ProgressBar
+
+    return ProgressBar(what, passing=True)
 
 
 def check_table_path(out: Path | None, *, overwrite: bool) -> None:

@@ -7,7 +7,7 @@ import typer
 
 from grassvine.cli import options
 from grassvine.cli.fit import print_report
-from grassvine.cli.output import AsJson, print_messages, print_object, spinner
+from grassvine.cli.output import AsJson, print_messages, print_object, progress
 
 Run = Annotated[Path, typer.Argument(help="Run folder, written by --run.", show_default=False)]
 DIFFERENT = 4  # exit code if a rerun gives a different result
@@ -20,12 +20,15 @@ def plot(
     ] = Path("grassvine-plots"),
     as_json: AsJson = False,
 ) -> None:
-    """Plot the cost, agreement and network of a run, and the angles between its agents."""
+    """Plot a run: cost, network, candidates, predictions; for gossip, agreement and angles."""
     from grassvine.jobs.run_folder import load_run
     from grassvine.report.run_pictures import write_run_pictures
 
     saved = load_run(run)
-    paths = write_run_pictures(out, saved.history, saved.plan.network, saved.bases)
+    with progress("drawing"):
+        paths = write_run_pictures(
+            out, saved.history, saved.plan.network, saved.bases, saved.tables
+        )
     if as_json:
         print_object({path.stem: str(path) for path in paths})
     else:
@@ -61,8 +64,8 @@ def rerun(
                 f"with the same result; add --engine {saved.job.engine} to use that engine."
             ]
         )
-    with spinner("fitting"):
-        again = repeat(saved, data, chosen)
+    with progress("fitting") as bar:
+        again = repeat(saved, data, chosen, (bar,))
     print_report({"same": again.same, **again.result.report}, as_json)
     for name, (before, now) in again.other_versions.items():
         print_messages([f"{name} was {before} in the saved run and is now {now}."])

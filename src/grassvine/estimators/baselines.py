@@ -57,6 +57,7 @@ class DLMaFitCompleter(DecentralizedCompleter):
         engine: str | Engine = "local",
         warm_start: bool = False,
         random_state: RandomState = 0,
+        verbose: int = 0,
     ):
         self.rank = rank
         self.max_iter = max_iter
@@ -73,6 +74,7 @@ class DLMaFitCompleter(DecentralizedCompleter):
         self.engine = engine
         self.warm_start = warm_start
         self.random_state = random_state
+        self.verbose = verbose
 
     def _formulation(self, table: RatingSource, n_agents: int) -> RatingsFormulation:
         rank = rank_of_items(self.rank, len(table.items))

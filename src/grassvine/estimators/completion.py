@@ -9,7 +9,7 @@ from grassvine.data.tables.rating_input import Missing
 from grassvine.data.tables.rating_table import Duplicates
 from grassvine.engines import Engine
 from grassvine.estimators.callbacks import CallbackSupport, fit_with_callbacks
-from grassvine.estimators.fitted import set_run_attributes, warn_not_converged
+from grassvine.estimators.fitted import set_run_attributes, warn_high_tree, warn_not_converged
 from grassvine.estimators.options import (
     GOSSIP,
     RandomState,
@@ -81,7 +81,9 @@ class DecentralizedCompleter(CallbackSupport, RatingsEstimator):
             first=self._first(table.items, formulation.rank),
         )
         problems, engine = formulation.problems(parts), as_engine(self.engine)
-        result = run(plan, problems, engine=engine, observers=self._slot_observers())
+        warn_high_tree(plan)
+        observers = (*self._slot_observers(), *self._user_observers(plan.method))
+        result = run(plan, problems, engine=engine, observers=observers)
         self._slots_done()
         if getattr(plan.method, "works_alone", False):  # gossip runs until its timetable ends
             warn_not_converged(result)
@@ -165,6 +167,8 @@ class MatrixCompleter(DecentralizedCompleter):
         Begin the next fit at the subspace of the last; the items must be the same.
     random_state : int, RandomState or None
         Random seed; None draws another one at each fit.
+    verbose : int, default=0
+        If 1, print a line per ten updates; if 2 or more, per update.
 
     Attributes
     ----------
@@ -179,6 +183,10 @@ class MatrixCompleter(DecentralizedCompleter):
     n_users_, n_items_, n_ratings_, rank_, assumed_, data_hash_
         What it was learned from, and sentences on what was assumed about the table. Of a
         :class:`RatingDataset` the hash is its digest, of what was counted.
+    validation_path_ : dict of arrays or None
+        The candidates of ``"auto"`` in the order of their evaluation: ``rank``,
+        ``regularization``, ``bias_regularization``, the held-out ``rmse``, ``n_sums`` (sums up to
+        there) and ``chosen`` (0 or 1).
     """
 
     def __init__(
@@ -201,6 +209,7 @@ class MatrixCompleter(DecentralizedCompleter):
         engine: str | Engine = "local",
         warm_start: bool = False,
         random_state: RandomState = 0,
+        verbose: int = 0,
     ):
         self.rank = rank
         self.method = method
@@ -219,6 +228,7 @@ class MatrixCompleter(DecentralizedCompleter):
         self.engine = engine
         self.warm_start = warm_start
         self.random_state = random_state
+        self.verbose = verbose
 
     def _formulation(self, table: RatingSource, n_agents: int) -> RatingsFormulation:
         name = one_of("method", self.method, METHODS)

@@ -1,5 +1,6 @@
 """Multitask regression with a shared subspace, fitted by agents that keep their samples."""
 
+from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -9,7 +10,12 @@ from grassvine.data import Tasks, split_tasks
 from grassvine.data.split import hold_out_samples
 from grassvine.engines import Engine
 from grassvine.estimators.callbacks import CallbackSupport, fit_with_callbacks
-from grassvine.estimators.fitted import feature_names, set_run_attributes, warn_not_converged
+from grassvine.estimators.fitted import (
+    feature_names,
+    set_run_attributes,
+    warn_high_tree,
+    warn_not_converged,
+)
 from grassvine.estimators.options import (
     GOSSIP,
     RandomState,
@@ -70,6 +76,8 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         What to do with unknown tasks; ``"fallback"`` is the mean prediction of the known tasks.
     random_state : int, RandomState or None, default=0
         Random seed; None draws a new one at each fit.
+    verbose : int, default=0
+        If 1, print a line per ten updates; if 2 or more, per update.
 
     Attributes
     ----------
@@ -87,6 +95,8 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         Properties of the final run; runs to choose the rank are not included.
     incidents_ : tuple of str
         Failures during the final run that were recovered from, one sentence each.
+    validation_path_ : dict of arrays or None
+        The ranks that ``"auto"`` tried: ``rank``, the held-out ``rmse`` and ``chosen`` (0 or 1).
     """
 
     def __init__(
@@ -104,6 +114,7 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         max_iter: int = 200,
         on_unknown: OnUnknown = "raise",
         random_state: RandomState = 0,
+        verbose: int = 0,
     ):
         self.rank = rank
         self.method = method
@@ -117,6 +128,7 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         self.max_iter = max_iter
         self.on_unknown = on_unknown
         self.random_state = random_state
+        self.verbose = verbose
 
     @fit_with_callbacks
     def fit(self, X: Any, y: ArrayLike, tasks: Any = None) -> Self:
@@ -136,13 +148,14 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         )
         scaled = standardised(grouped(samples, targets, ids)[1], means, scales)
         seed = as_seed(self.random_state)
-        self.rank_ = self._rank(scaled, seed)
+        self.rank_, path = self._rank(scaled, seed)
         engine, observers = as_engine(self.engine), self._slot_observers()
         result = self._run(scaled, self.rank_, seed, engine, observers)
         if self.method == EXACT:
             warn_not_converged(result)
         self._slots_done()
         set_run_attributes(self, result)
+        self.validation_path_ = path
         shared = FeaturePart(
             feature_names(self),
             self.subspace_,
@@ -154,16 +167,17 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         self._set_model(TasksModel(shared).fold_in(samples, targets, ids))
         return self
 
-    def _rank(self, scaled: Tasks, seed: int) -> int:
+    def _rank(self, scaled: Tasks, seed: int) -> tuple[int, Mapping[str, Array] | None]:
+        """Return the rank, and the candidates if it was chosen among some."""
         if self.rank == "auto":
             return self._chosen_rank(scaled, seed)
         if isinstance(self.rank, str):  # type: ignore[unreachable]
             raise PlanError(f"rank is {self.rank!r}; pass an int or 'auto'.")
         why = f"there are {scaled.n_items} features"
-        return whole_number("rank", self.rank, least=1, most=scaled.n_items, why=why)
+        return whole_number("rank", self.rank, least=1, most=scaled.n_items, why=why), None
 
-    def _chosen_rank(self, scaled: Tasks, seed: int) -> int:
-        """Return the last of the ranks 1, 2, 4, … before the held-out error rises.
+    def _chosen_rank(self, scaled: Tasks, seed: int) -> tuple[int, Mapping[str, Array]]:
+        """Return the last of the ranks 1, 2, 4, … before the held-out error rises, and the path.
 
         The rank need not exceed the number of tasks.
         """
@@ -174,14 +188,17 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
                 "too few (1 or 2 samples); choose a rank."
             )
         most = min(scaled.n_items, scaled.n_tasks)
-        best, lowest = 1, np.inf
+        best, lowest, errors = 1, np.inf, {}
         for rank in [*(1 << k for k in range(most.bit_length()) if 1 << k < most), most]:
             engine = kept_apart(as_engine(self.engine), f"choosing-rank-{rank}")
             basis = self._run(train, rank, seed, engine).mean
-            if (error := self._error(basis, train, held)) >= lowest:
+            errors[rank] = error = self._error(basis, train, held)
+            if error >= lowest:
                 break
             best, lowest = rank, error
-        return best
+        ranks = np.array(list(errors), dtype=float)
+        rmse = np.sqrt(np.array(list(errors.values())) / held.n_values)
+        return best, {"rank": ranks, "rmse": rmse, "chosen": (ranks == best).astype(float)}
 
     def _error(self, basis: Array, train: Tasks, held: Tasks) -> float:
         """Return the sum of squared errors on held-out samples of all tasks."""
@@ -209,6 +226,8 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         method = self._method(len(parts), sum(float(y @ y) for y in fitted.targets))
         plan = Plan(fitted.n_items, rank, network, method, seed=seed)
         problems = [MultitaskProblem(part, self.alpha) for part in parts]
+        warn_high_tree(plan)
+        observers = (*observers, *self._user_observers(method))
         return run(plan, problems, engine=engine, observers=observers)
 
     def _n_agents(self, n_tasks: int) -> int:

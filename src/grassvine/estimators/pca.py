@@ -15,6 +15,7 @@ from grassvine.estimators.fitted import (
     feature_names,
     set_feature_attributes,
     set_run_attributes,
+    warn_high_tree,
     warn_not_converged,
 )
 from grassvine.estimators.options import (
@@ -77,6 +78,8 @@ class DecentralizedPCA(
         For gossip: approximate number of updates per agent; for DeEPCA: the maximum.
     random_state : int, RandomState or None, default=0
         Random seed; None draws a new one at each fit.
+    verbose : int, default=0
+        If 1, print a line per ten updates; if 2 or more, per update.
 
     Attributes
     ----------
@@ -115,6 +118,7 @@ class DecentralizedPCA(
         rho: float = 1.0,
         max_iter: int = 500,
         random_state: RandomState = 0,
+        verbose: int = 0,
     ):
         self.n_components = n_components
         self.method = method
@@ -125,6 +129,7 @@ class DecentralizedPCA(
         self.rho = rho
         self.max_iter = max_iter
         self.random_state = random_state
+        self.verbose = verbose
 
     @fit_with_callbacks
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -180,6 +185,8 @@ class DecentralizedPCA(
         method = self._method(len(parts), float(np.sum(centred * centred)))
         plan = Plan(centred.shape[1], rank, network, method, seed=as_seed(self.random_state))
         problems = [PCAProblem(part) for part in parts]
+        warn_high_tree(plan)
+        observers = (*observers, *self._user_observers(method))
         return run(plan, problems, engine=as_engine(self.engine), observers=observers)
 
     def _method(self, n_agents: int, energy: float) -> Method:

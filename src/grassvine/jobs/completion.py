@@ -1,5 +1,6 @@
 """Complete a table of ratings, and measure on ratings that were held out."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,9 +11,11 @@ from grassvine.data.tables.rating_table import Duplicates
 from grassvine.datasets import read_ratings
 from grassvine.estimators.completion import MatrixCompleter
 from grassvine.estimators.rating_models import Regularization
+from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import PlanError
-from grassvine.jobs.base import JobResult, run_report, stopwatch
+from grassvine.jobs.base import JobResult, run_report, run_tables, stopwatch
 from grassvine.jobs.engine_options import EngineOptions
+from grassvine.protocol import Observer
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,9 @@ class CompletionJob(EngineOptions):
         """Return the digest of the ratings; of those apart, of what was counted."""
         return data.digest()
 
-    def learn(self, data: RatingTable | RatingDataset) -> JobResult:
+    def learn(
+        self, data: RatingTable | RatingDataset, observers: Sequence[Observer] = ()
+    ) -> JobResult:
         """Learn from what is not held out, and measure on what is; apart, nothing is measured."""
         train: RatingTable | RatingDataset = data
         test: RatingTable | None = None
@@ -84,6 +89,7 @@ class CompletionJob(EngineOptions):
             engine=self.make_engine(),
             random_state=self.seed,
         )
+        estimator.set_observers(*observers)
         with stopwatch() as spent:
             estimator.fit(train)
         unmeasured: dict[str, Any] = {"rmse": None, "mae": None, "known": None}
@@ -107,7 +113,9 @@ class CompletionJob(EngineOptions):
             "test_known": measured["known"],
             **run_report(estimator, spent),
         }
-        return JobResult(estimator, report, self.hash(data), data.assumed)
+        measurable = test or (train if isinstance(train, RatingTable) else None)
+        tables = {} if measurable is None else _tables(estimator, measurable, test is not None)
+        return JobResult(estimator, report, self.hash(data), data.assumed, tables)
 
     def _dataset(self) -> RatingDataset:
         """Count the ratings of agents that will read their own."""
@@ -130,3 +138,14 @@ class CompletionJob(EngineOptions):
             duplicates=self.duplicates,
             missing=self.missing,
         )
+
+
+def _tables(
+    estimator: MatrixCompleter, table: RatingTable, held_out: bool
+) -> dict[str, Mapping[str, Array]]:
+    """Return the candidates, and the predictions of the ratings whose user and item are known."""
+    ratings = table.ratings
+    users, items = table.users.at(ratings.users_of_values()), table.items.at(ratings.items)
+    found = estimator.model_.predict(users, items, "nan")
+    truth, predicted = ratings.values[found.known], found.ratings[found.known]
+    return run_tables(estimator, truth, predicted, held_out=held_out)

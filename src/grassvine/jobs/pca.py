@@ -1,5 +1,6 @@
 """Jobs that compute the principal components of samples."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grassvine.data.tables import read_table
@@ -7,6 +8,7 @@ from grassvine.data.tables.sample_table import SampleTable, samples_from_frame
 from grassvine.estimators.pca import DecentralizedPCA
 from grassvine.jobs.base import JobResult, run_report, stopwatch
 from grassvine.jobs.engine_options import EngineOptions
+from grassvine.protocol import Observer
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class PCAJob(EngineOptions):
         """Return a hash of the samples."""
         return data.hash()
 
-    def learn(self, data: SampleTable) -> JobResult:
+    def learn(self, data: SampleTable, observers: Sequence[Observer] = ()) -> JobResult:
         """Fit the components."""
         import polars as pl
 
@@ -52,6 +54,7 @@ class PCAJob(EngineOptions):
             max_iter=self.max_iter,
             random_state=self.seed,
         )
+        estimator.set_observers(*observers)
         with stopwatch() as spent:
             estimator.fit(pl.DataFrame(data.samples, schema=list(data.features)))
         report = {

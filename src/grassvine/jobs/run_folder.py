@@ -6,13 +6,14 @@
     plan.toml            the plan of the agents: network, method, seed
     history.safetensors  every step of every agent
     bases.safetensors    the basis of each agent
+    tables.safetensors   candidates validated and a summary of the predictions, for pictures
 """
 
 import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -33,13 +34,14 @@ from grassvine.jobs.pca import PCAJob
 from grassvine.jobs.saved_job import WRITTEN, is_plain_text, job_from
 from grassvine.models.persistence.forms import form_of
 from grassvine.models.persistence.tensors import write_tensors
-from grassvine.protocol import History
+from grassvine.protocol import History, Observer
 from grassvine.runs import Plan
 
 FORMAT = "grassvine run 1"
 RECORD, PLAN = "run.json", "plan.toml"
 HISTORY, BASES = "history.safetensors", "bases.safetensors"
-FILES = {RECORD, PLAN, HISTORY, BASES}
+TABLES = "tables.safetensors"
+FILES = {RECORD, PLAN, HISTORY, BASES, TABLES}
 KEYS = {"format", "command", "options", "report", "hashes", "versions"}
 VERSIONS = ("grassvine", "numpy", "numba", "polars", "scikit-learn", "scipy")
 _HASH = re.compile("[0-9a-f]{64}")
@@ -64,6 +66,7 @@ class SavedRun:
     versions: dict[str, str]
     history: History
     bases: tuple[Array, ...]
+    tables: Mapping[str, Mapping[str, Array]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,6 +121,13 @@ def save_run(
         PLAN: result.estimator.plan_.to_toml().encode(),
         HISTORY: result.estimator.history_.to_bytes(),
         BASES: write_tensors(bases),
+        TABLES: write_tensors(
+            {
+                f"{name}/{column}": array
+                for name, table in result.tables.items()
+                for column, array in table.items()
+            }
+        ),
     }
     write_folder(target, files, (), lambda: refuse_folder(target, overwrite=overwrite))
     return target
@@ -139,10 +149,16 @@ def load_run(path: str | os.PathLike[str]) -> SavedRun:
         versions=record["versions"],
         history=_history(folder / HISTORY, plan),
         bases=_bases(folder / BASES, plan),
+        tables=_tables(folder / TABLES),
     )
 
 
-def rerun(run: SavedRun, data: str | None = None, engine: EngineOptions | None = None) -> Rerun:
+def rerun(
+    run: SavedRun,
+    data: str | None = None,
+    engine: EngineOptions | None = None,
+    observers: Sequence[Observer] = (),
+) -> Rerun:
     """Repeat a run; ``data`` may name a copy of its data.
 
     The run starts from the beginning: checkpoints are neither read nor written. It uses the given
@@ -161,7 +177,7 @@ def rerun(run: SavedRun, data: str | None = None, engine: EngineOptions | None =
             f"{job.data} differs from the data of the run: its hash is {digest[:12]}…, not "
             f"{run.data_hash[:12]}…; add --data FILE with the same data."
         )
-    result = job.learn(given)
+    result = job.learn(given, observers)
     now = versions()
     others = {
         name: (before, now[name])
@@ -250,3 +266,19 @@ def _bases(path: Path, plan: Plan) -> tuple[Array, ...]:
         )
     except (OSError, SafetensorError, KeyError, TypeError, ValueError) as cause:
         raise DataError(f"{path} contains no valid bases ({cause}); {WRITTEN}") from None
+
+
+def _tables(path: Path) -> dict[str, dict[str, Array]]:
+    """Read tables of named columns, each a vector of finite numbers."""
+    try:
+        with safe_open(path, framework="numpy") as file:
+            arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+    except (OSError, SafetensorError, KeyError, TypeError, ValueError) as cause:
+        raise DataError(f"{path} contains no valid tables ({cause}); {WRITTEN}") from None
+    tables: dict[str, dict[str, Array]] = {}
+    for key, column in arrays.items():
+        if column.dtype != np.float64 or column.ndim != 1 or not np.isfinite(column).all():
+            raise DataError(f"{key!r} in {path} is not a vector of finite numbers; {WRITTEN}")
+        name, _, label = key.partition("/")
+        tables.setdefault(name, {})[label] = column
+    return tables

@@ -1,6 +1,6 @@
 """Fitted ratings models: predictions, recommendations and fold-in of new users."""
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from grassvine.data.ids import UNKNOWN, Ids, as_column
 from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array, Indices
+from grassvine.foundations.described import Described
 from grassvine.foundations.errors import DataError
 from grassvine.foundations.options import whole_number
 from grassvine.models.fold_in import UnknownItems, in_catalogue, joined
@@ -36,8 +37,8 @@ class FoldIn:
     left_out: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RatingsModel:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RatingsModel(Described):
     """A model fitted to ratings.
 
     Users and items are identified by their ids. They are *known* if they have at least one rating.
@@ -217,6 +218,21 @@ class RatingsModel:
         table, left_out = in_catalogue(self.shared, users, items, ratings, unknown_items)
         private = joined(self.shared, self.private, users, table)
         return FoldIn(replace(self, private=private), left_out)
+
+    def _facts(self) -> dict[str, object]:
+        private = self.private
+        users = (
+            {"users": "none (the private part is missing)"}
+            if private is None
+            else {"users": len(private.users), "ratings": private.seen.n_values}
+        )
+        return {
+            "rank": self.shared.rank,
+            "items": len(self.shared.items),
+            **users,
+            **asdict(self.shared.solver),
+            "range": f"{self.shared.lowest:g} to {self.shared.highest:g}",
+        }
 
     def _users(self, asked: "pl.Series", on_unknown: OnUnknown) -> Indices:
         """Return indices of users, ``UNKNOWN`` for users without ratings."""

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from grassvine.data.ids import UNKNOWN, Ids, as_column
 from grassvine.data.tasks import Tasks
 from grassvine.foundations.arrays import Array, Indices, as_basis, as_matrix, as_numbers
+from grassvine.foundations.described import Described
 from grassvine.foundations.errors import BasisError, DataError
 from grassvine.foundations.options import real_number
 from grassvine.models.unknown import OnUnknown, check_known, check_on_unknown
@@ -152,8 +153,8 @@ class TaskPredictions:
     known: NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TasksModel:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class TasksModel(Described):
     """A model fitted to related regressions; a task is *known* if it had samples."""
 
     shared: FeaturePart
@@ -238,6 +239,19 @@ class TasksModel:
             np.concatenate([old.counts[kept], new.counts])[order],
         )
         return replace(self, private=private)
+
+    def _facts(self) -> dict[str, object]:
+        private = self.private
+        return {
+            "rank": self.shared.rank,
+            "features": len(self.shared.features),
+            "tasks": "none (the private part is missing)"
+            if private is None
+            else len(private.tasks),
+            **({} if private is None else {"samples": int(private.counts.sum())}),
+            "alpha": self.shared.alpha,
+            "intercepts": self.shared.intercepts,
+        }
 
     def _mean_task(self) -> tuple[Array, float]:
         if self.private is None or not (known := self.private.counts > 0).any():

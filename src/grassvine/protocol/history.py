@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from grassvine.foundations.described import Described, size_in_words
 from grassvine.foundations.errors import DataError
 from grassvine.foundations.files import write_whole
 from grassvine.protocol.report import StepReport
@@ -18,12 +19,12 @@ FORMAT = "grassvine history 1"
 _KINDS = {
     field.name: np.int64 if field.type is int else np.float64
     for field in fields(StepReport)
-    if field.type is not str
+    if field.name not in ("finished", "share")
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class History:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class History(Described):
     """A table with the fields of :class:`StepReport` as columns, ordered by slot, then agent.
 
     Slots and updates count from 0; the last row of each agent is its final state.
@@ -38,6 +39,17 @@ class History:
     def __getitem__(self, column: str) -> NDArray[Any]:
         """Return a column."""
         return self.columns[column]
+
+    def _facts(self) -> dict[str, object]:
+        updates, final = self["update"], self.final()
+        return {
+            "rows": len(self),
+            "agents": len(np.unique(self["agent"])),
+            "updates": int(updates.max(initial=0)),
+            "messages": int(self["messages"].sum()),
+            "sent": size_in_words(int(self["bytes"].sum())),
+            **({"final_cost": float(final["cost"].sum())} if len(final) else {}),
+        }
 
     def of_agent(self, agent: int) -> "History":
         """Return the rows of one agent: its updates in order, then its final state."""

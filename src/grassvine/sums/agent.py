@@ -15,6 +15,7 @@ from grassvine.protocol.agent import State
 from grassvine.protocol.message import Message, Shapes
 from grassvine.protocol.report import StepReport
 from grassvine.protocol.restore import checked_arrays, require_equal_state
+from grassvine.sums.candidates import PREFIX
 from grassvine.sums.program import Compute, Program, ProgramOutcome, flat, shaped
 
 
@@ -98,6 +99,7 @@ class SumAgent:
             messages=len(others),
             bytes=sum(message.nbytes for message in others),
             finished=self._finished,
+            share=1.0 if self._finished else self._iterate.share,
         )
 
     def conclude(self, slot: int) -> StepReport:
@@ -114,8 +116,10 @@ class SumAgent:
         )
 
     def state(self) -> State:
-        """Return the arrays of the model and the number of sums."""
-        return {**self._iterate.arrays(), "updates": np.array([self._updates], dtype=np.int64)}
+        """Return the arrays of the model, the candidates validated, and the number of sums."""
+        candidates = {f"{PREFIX}{name}": one for name, one in self._iterate.candidates.items()}
+        updates = np.array([self._updates], dtype=np.int64)
+        return {**self._iterate.arrays(), **candidates, "updates": updates}
 
     def log_entry(self) -> State:
         """Return the arrays of the total received at the last meeting, if any, by position."""

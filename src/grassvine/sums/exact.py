@@ -43,6 +43,9 @@ from grassvine.sums.program import (
     all_reduce,
     map_iterates,
 )
+from grassvine.sums.share import descent_share, with_share
+
+ROUNDING = 1e-14  # about how far a gradient norm can fall
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +103,11 @@ class Exact:
                 f"{type(problem).__name__} has no hessian_product, which the exact method needs; "
                 "implement it, or use Gossip."
             )
-        return with_full_rank(self._program(problem, start, seed), start)
+        tol = max(self.tol, ROUNDING)
+        program = with_share(
+            self._program(problem, start, seed), descent_share(start.shape[1], tol)
+        )
+        return with_full_rank(program, start)
 
     def _program(self, problem: TwiceDifferentiable, start: Array, seed: int) -> Program:
         if isinstance(problem, Eigenproblem):

@@ -17,6 +17,7 @@ from grassvine.protocol.method import Setup
 from grassvine.sums.agent import SumAgent
 from grassvine.sums.exact import with_full_rank
 from grassvine.sums.program import Program
+from grassvine.sums.share import descent_share, with_share
 from grassvine.sums.validation import choose_and_fit
 
 
@@ -94,4 +95,5 @@ class Validated:
         :func:`grassvine.sums.program.run_pooled` runs the same program on pooled data.
         """
         chosen = choose_and_fit(self, problem, start, seed=seed)
-        return with_full_rank(chosen, start)
+        shared = with_share(chosen, descent_share(start.shape[1], self.tol))
+        return with_full_rank(shared, start)
