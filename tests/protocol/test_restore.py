@@ -104,7 +104,7 @@ OTHERS: dict[str, tuple[Method, Problems]] = {
         replace(gv.gossip.precon_parallel(max_iter=40), clock="own"),
         multitask,
     ),
-    "D-LMaFit": (DLMaFit(max_iter=40, most_omega=12.0), completion),
+    "D-LMaFit": (DLMaFit(max_iter=40, max_omega=12.0), completion),
     "tracked": (Tracked(max_iter=3), penalised),
     "tracked to the end": (Tracked(tol=0.3, contraction=0.3), penalised),
     "REXTRA": (REXTRA(max_iter=25), penalised),

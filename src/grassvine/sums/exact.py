@@ -21,6 +21,7 @@ from grassvine.problems.base import (
 )
 from grassvine.protocol.method import Setup
 from grassvine.sums.agent import SumAgent
+from grassvine.sums.components import principal_components
 from grassvine.sums.conjugate_gradient import (
     Descent,
     Preconditioner,
@@ -28,7 +29,6 @@ from grassvine.sums.conjugate_gradient import (
     conjugate_gradient,
 )
 from grassvine.sums.continuation import complete_by_rank
-from grassvine.sums.krylov import leading_directions
 from grassvine.sums.preconditioners import (
     IdentityPreconditioner,
     ItemScaling,
@@ -48,7 +48,8 @@ from grassvine.sums.program import (
 class Exact:
     """Batch optimisers over sums that go up and down a tree; nothing to tune.
 
-    Tables and tasks: conjugate gradients. Principal components: a block Krylov space.
+    Tables and tasks: conjugate gradients. Principal components: one sum of the matrix itself, or a
+    block Krylov space, whichever sends less.
 
     Parameters
     ----------
@@ -59,6 +60,9 @@ class Exact:
         Complete a table rank by rank, from the data, instead of from a random start.
     max_iter : int
         Maximum number of iterations; each is one sum over all agents.
+    explained_variance_ratio : float
+        Principal components: if positive, as many as explain more than this share of the variance;
+        the rank of the plan is only a first guess then.
     """
 
     works_alone: ClassVar[bool] = True
@@ -66,11 +70,14 @@ class Exact:
     tol: float = 1e-8
     by_rank: bool = True
     max_iter: int = 2000
+    explained_variance_ratio: float = 0.0
 
     def __post_init__(self) -> None:
         """Check the options."""
         real_number("tol", self.tol, least=0.0)
         whole_number("max_iter", self.max_iter, least=1)
+        ratio = self.explained_variance_ratio
+        real_number("explained_variance_ratio", ratio, least=0.0, below=1.0)
 
     def timetable(self, network: Network, rng: RandomGenerator) -> Timetable:
         """Go up and down a spanning tree; nothing is drawn."""
@@ -97,7 +104,13 @@ class Exact:
 
     def _program(self, problem: TwiceDifferentiable, start: Array, seed: int) -> Program:
         if isinstance(problem, Eigenproblem):
-            return (yield from leading_directions(problem, start, self.max_iter))
+            share = self.explained_variance_ratio
+            return (yield from principal_components(problem, start, seed, self.max_iter, share))
+        if self.explained_variance_ratio:
+            raise PlanError(
+                f"explained_variance_ratio is for principal components, not for "
+                f"{type(problem).__name__}; leave it out."
+            )
         descent = yield from self._descend(problem, start, seed)
         return ProgramOutcome(descent.point.iterate, descent.reason)
 
