@@ -84,17 +84,20 @@ def test_trackers_keep_the_sums_at_every_slot(network: gv.networks.Network) -> N
         meet_all(team, network, slot)
 
 
+@pytest.mark.parametrize("n_agents", [1, 2])
 @pytest.mark.parametrize("max_omega", [1.0, 12.0])
-def test_two_agents_take_the_steps_of_lmafit_on_all_data(max_omega: float) -> None:
+def test_one_or_two_agents_take_the_steps_of_lmafit_on_all_data(
+    max_omega: float, n_agents: int
+) -> None:
     """Z = XY + ωP_Ω(D − XY); X = ZYᵀ(YYᵀ)⁻¹; Y = X⁺Z, an agent's users having its X and ω."""
-    table, network = ratings(), gv.networks.complete(2)
+    table, network = ratings(), gv.networks.complete(n_agents)
     team = agents(network, max_omega, table=table)
     plan = gv.Plan(N_ITEMS, 3, network, DLMaFit(max_omega=max_omega), seed=4)
     values, known = dense(table)
-    first = np.arange(table.n_users) < table.n_users // 2
-    masks = first, ~first
+    owner = np.arange(table.n_users) * n_agents // table.n_users
+    masks = [owner == agent for agent in range(n_agents)]
     completed = np.zeros_like(values)
-    factors = [plan.start(0), plan.start(1)]
+    factors = [plan.start(agent) for agent in range(n_agents)]
     y = np.zeros((3, table.n_users))
     for x, mine in zip(factors, masks, strict=True):
         y[:, mine] = x.T @ values[:, mine]
@@ -114,8 +117,26 @@ def test_two_agents_take_the_steps_of_lmafit_on_all_data(max_omega: float) -> No
             completed[:, mine] = full[:, mine]
         new = completed @ np.linalg.pinv(y)
         y = np.linalg.pinv(new) @ completed
-        factors = [new, new]
+        factors = [new] * n_agents
     assert (max(seen) > 1.5) == (max_omega > 1.0)
+
+
+def test_a_single_agent_runs_and_sends_nothing() -> None:
+    data = gv.datasets.low_rank_ratings(30, 60, 2, oversampling=4.0, noise=0.0, seed=5).ratings
+    plan = gv.Plan(30, 2, gv.networks.path(1), DLMaFit(200), seed=1)
+    result = gv.run(plan, [gv.CompletionProblem(data)])
+    assert result.messages == result.bytes == 0
+    assert result.history.final()["mse"][0] < 1e-12 * np.mean(data.values**2)
+
+
+def test_extrapolation_is_the_default_and_saves_most_iterations() -> None:
+    data = gv.datasets.low_rank_ratings(60, 120, 3, oversampling=4.0, noise=0.0, seed=5).ratings
+    needed = []
+    for method in (DLMaFit(), DLMaFit(max_omega=1.0)):
+        plan = gv.Plan(60, 3, gv.networks.path(1), method, seed=1)
+        errors = gv.run(plan, [gv.CompletionProblem(data)]).history["mse"]
+        needed.append(int(np.argmax(errors < 1e-8 * np.mean(data.values**2))))
+    assert 0 < 2 * needed[0] < needed[1]
 
 
 # Solutions
@@ -348,9 +369,17 @@ def test_a_fingerprint_tells_methods_and_options_apart() -> None:
     ("old", "new", "message"),
     [
         ('"d-lmafit"', '"d-lmafitt"', "unknown method.kind 'd-lmafitt'; did you mean 'd-lmafit'?"),
-        ('"d-lmafit"', '"admm"', "unknown method.kind 'admm'; choose from d-lmafit, deepca"),
-        ('kind = "d-lmafit"\n', "", "unknown method.kind None; choose from d-lmafit, deepca"),
-        ('"d-lmafit"', "3", "unknown method.kind 3; choose from d-lmafit, deepca"),
+        (
+            '"d-lmafit"',
+            '"admm"',
+            "unknown method.kind 'admm'; choose from biased-factorization, d-lmafit",
+        ),
+        (
+            'kind = "d-lmafit"\n',
+            "",
+            "unknown method.kind None; choose from biased-factorization, d-lmafit",
+        ),
+        ('"d-lmafit"', "3", "unknown method.kind 3; choose from biased-factorization, d-lmafit"),
         ('"d-lmafit"', '"gossip"', "step is missing or not a table"),
         ("max_omega", "omega", "method.omega: unknown key 'omega'; did you mean 'max_omega'"),
         ("max_omega = 2.0", "max_omega = 0.0", "max_omega is 0; choose a finite number of at"),
