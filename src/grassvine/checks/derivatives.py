@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from grassvine.checks.assertions import require
+from grassvine.checks.assertions import require_double
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.foundations.errors import CheckFailed
@@ -82,22 +82,10 @@ def _require_slope(
     slope = taylor_slope(error)
     if abs(slope - 2.0) > TOLERANCE:
         for name, result in results.items():
-            require(
-                not _is_single(result),
-                "a problem must compute in double precision",
-                f"the {name} has the digits of float32 only, too few to check derivatives; "
-                "convert the data to float64 before computing",
-            )
+            require_double(result, name)
         details = f"the Taylor slope is {slope:.3f}, not 2 ± {TOLERANCE}"
         raise CheckFailed(f"{requirement}: {details}.")
     return slope
-
-
-def _is_single(result: Array | float) -> bool:
-    """Return whether all numbers are float32 numbers, which float64 results hardly ever are."""
-    numbers = np.asarray(result, dtype=np.float64)
-    with np.errstate(over="ignore"):
-        return bool(np.any(numbers) and np.array_equal(numbers.astype(np.float32), numbers))
 
 
 def taylor_slope(error: Callable[[float], tuple[float, float]]) -> float:
