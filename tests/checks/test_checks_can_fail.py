@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -57,7 +58,7 @@ def test_the_gradient_printed_in_the_paper_fails_the_taylor_check() -> None:
 def test_float32_is_named_as_the_cause(part: str) -> None:
     samples = stream(2, "data", "float32").standard_normal((50, 9))
 
-    def function(basis: Array) -> tuple[float, Array]:
+    def function(basis: Array) -> Any:
         right = gv.PCAProblem(samples).evaluate(basis)
         if part == "both":
             single = samples.astype(np.float32)

@@ -203,10 +203,10 @@ class DecentralizedPCA(
 
     def _share(self) -> float:
         """Return the share of the variance to explain; 0 if a number of components is given."""
-        given = self.n_components
+        given: object = self.n_components
         if not isinstance(given, numbers.Real) or isinstance(given, numbers.Integral):
             return 0.0
-        if not 0.0 < given < 1.0:
+        if not 0.0 < float(given) < 1.0:
             raise PlanError(
                 f"n_components is {given!r}; pass the number of components as an int, or a share "
                 "of the variance between 0 and 1."
