@@ -140,6 +140,16 @@ def test_tasks_and_components_are_learned_and_asked(grassvine: Command, tmp_path
     assert refused.code == 3 and "has no users or items" in refused.err
 
 
+def test_components_of_named_owners_explain_a_share(grassvine: Command, tmp_path: Path) -> None:
+    samples = write_samples(tmp_path / "samples.csv")
+    report = grassvine("pca", samples, "--agents", "school", "--components", 0.9, "--json").object
+    assert report["n_agents"] == 12
+    ratios = report["explained_variance_ratio"]
+    assert sum(ratios) > 0.9 >= sum(ratios[:-1]) and report["components"] == len(ratios)
+    refused = grassvine("pca", samples, "--components", 1.5)
+    assert refused.code == 3 and "--components is '1.5'; use an integer, or a share" in refused.err
+
+
 def test_what_is_no_model_is_refused(grassvine: Command, tmp_path: Path) -> None:
     for command in (("inspect",), ("recommend",), ("predict",), ("fold-in",)):
         more = ["-"] if command[0] in ("predict", "fold-in") else []

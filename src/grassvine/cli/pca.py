@@ -8,6 +8,7 @@ from grassvine.cli import options
 from grassvine.cli.config import ConfigFile
 from grassvine.cli.fit import run_job
 from grassvine.cli.output import AsJson, Overwrite
+from grassvine.foundations.errors import PlanError
 
 
 def pca(
@@ -17,9 +18,21 @@ def pca(
             help="Table with one row per sample; - for standard input.", show_default=False
         ),
     ],
-    components: Annotated[int, typer.Option(help="Number of components.")] = 2,
+    components: Annotated[
+        str,
+        typer.Option(
+            metavar="INT|SHARE",
+            help="Number of components, or the share of the variance to explain, such as 0.9.",
+        ),
+    ] = "2",
     method: options.Method = "exact",
-    agents: options.NumberOfAgents = 1,
+    agents: Annotated[
+        str,
+        typer.Option(
+            metavar="INT|COLUMN",
+            help="Number of agents, or the column that names the owner of each sample.",
+        ),
+    ] = "1",
     network: options.NetworkName = "ring",
     rho: options.Rho = 1.0,
     max_iter: options.MaxIter = 500,
@@ -42,9 +55,9 @@ def pca(
 
     job = PCAJob(
         table,
-        components,
+        _components(components),
         method=method,
-        agents=agents,
+        agents=options.agents_of(agents),
         network=network,
         rho=rho,
         max_iter=max_iter,
@@ -64,4 +77,18 @@ def pca(
         overwrite=overwrite,
         as_json=as_json,
         shared_only=shared_only,
+    )
+
+
+def _components(text: str) -> int | float:
+    """Return a number of components, or a share of the variance."""
+    for number in (int, float):
+        try:
+            value = number(text)
+        except ValueError:
+            continue
+        if number is int or 0.0 < value < 1.0:
+            return value
+    raise PlanError(
+        f"--components is {text!r}; use an integer, or a share of the variance between 0 and 1."
     )

@@ -33,7 +33,7 @@ class DLMaFitCompleter(DecentralizedCompleter):
         How many numbers describe an item.
     max_iter : int
         Number of iterations; in each, every agent hears all its neighbours.
-    most_omega : float
+    max_omega : float
         How far the extrapolation may grow; 1 keeps it at 1.
 
     The others are those of :class:`MatrixCompleter`.
@@ -44,7 +44,7 @@ class DLMaFitCompleter(DecentralizedCompleter):
         rank: int = 10,
         *,
         max_iter: int = 400,
-        most_omega: float = 12.0,
+        max_omega: float = 12.0,
         agents: int | str = 2,
         network: str | Network = "ring",
         user: str | None = None,
@@ -61,7 +61,7 @@ class DLMaFitCompleter(DecentralizedCompleter):
     ):
         self.rank = rank
         self.max_iter = max_iter
-        self.most_omega = most_omega
+        self.max_omega = max_omega
         self.agents = agents
         self.network = network
         self.user = user
@@ -78,7 +78,7 @@ class DLMaFitCompleter(DecentralizedCompleter):
 
     def _formulation(self, table: RatingSource, n_agents: int) -> RatingsFormulation:
         rank = rank_of_items(self.rank, len(table.items))
-        return Subspace(rank, 0.0, table.mean(), DLMaFit(self.max_iter, self.most_omega))
+        return Subspace(rank, 0.0, table.mean(), DLMaFit(self.max_iter, self.max_omega))
 
 
 class RTRMCCompleter(RatingsEstimator):

@@ -40,7 +40,8 @@ def set_run_attributes(estimator: Any, run: Run) -> None:
 
 def warn_not_converged(run: Run) -> None:
     """Warn if a method with a stopping criterion did not meet it in time."""
-    if run.stop_reason == TIMETABLE_OVER:
+    has_stopping_rule = getattr(run.plan.method, "has_stopping_rule", True)
+    if has_stopping_rule and run.stop_reason == TIMETABLE_OVER:
         warnings.warn(
             f"the fit did not converge in {run.n_slots} slots; standardise the features, choose "
             "another rank, or allow more updates.",

@@ -20,12 +20,16 @@ class PCAJob(EngineOptions):
     data : str
         Source of the samples for :func:`grassvine.data.read_table`; columns that are not numeric
         are ignored.
+    components : int or float
+        Number of components, or the share of the variance that they explain.
+    agents : int or str
+        Number of agents, or the column that names the owner of each sample.
     """
 
     data: str
-    components: int = 2
+    components: int | float = 2
     method: str = "exact"
-    agents: int = 1
+    agents: int | str = 1
     network: str = "ring"
     rho: float = 1.0
     max_iter: int = 500
@@ -34,7 +38,8 @@ class PCAJob(EngineOptions):
 
     def read(self) -> SampleTable:
         """Read the samples."""
-        return samples_from_frame(read_table(self.data, separator=self.separator))
+        owner = self.agents if isinstance(self.agents, str) else None
+        return samples_from_frame(read_table(self.data, separator=self.separator), owner=owner)
 
     def hash(self, data: SampleTable) -> str:
         """Return a hash of the samples."""
@@ -47,7 +52,7 @@ class PCAJob(EngineOptions):
         estimator = DecentralizedPCA(
             self.components,
             method=self.method,
-            agents=self.agents,
+            agents=self.agents if data.owners is None else 1,
             network=self.network,
             engine=self.make_engine(),
             rho=self.rho,
@@ -56,7 +61,9 @@ class PCAJob(EngineOptions):
         )
         estimator.set_observers(*observers)
         with stopwatch() as spent:
-            estimator.fit(pl.DataFrame(data.samples, schema=list(data.features)))
+            estimator.fit(
+                pl.DataFrame(data.samples, schema=list(data.features)), owners=data.owners
+            )
         report = {
             "n_samples": len(data.samples),
             "n_features": len(data.features),

@@ -102,10 +102,24 @@ class ModelsHessian(TwiceDifferentiable, Protocol):
 
 @runtime_checkable
 class Eigenproblem(TwiceDifferentiable, Protocol):
-    """A problem that the leading eigenspace of ΣC_i solves."""
+    """A problem that the leading eigenspace of ΣC_i solves; C_i is of items×items."""
+
+    @property
+    def n_samples(self) -> int:
+        """The number of samples; the rank of C_i is at most that."""
+        ...
+
+    @property
+    def trace(self) -> float:
+        """The trace of C_i."""
+        ...
+
+    def matrix(self) -> Array:
+        """Return C_i."""
+        ...
 
     def matrix_product(self, block: Array) -> Array:
-        """Return C_i·block, C_i being this agent's items×items matrix."""
+        """Return C_i·block."""
         ...
 
 

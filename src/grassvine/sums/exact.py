@@ -22,6 +22,7 @@ from grassvine.problems.base import (
 )
 from grassvine.protocol.method import Setup
 from grassvine.sums.agent import SumAgent
+from grassvine.sums.components import principal_components
 from grassvine.sums.conjugate_gradient import (
     Descent,
     Preconditioner,
@@ -29,7 +30,6 @@ from grassvine.sums.conjugate_gradient import (
     conjugate_gradient,
 )
 from grassvine.sums.continuation import complete_by_rank
-from grassvine.sums.krylov import leading_directions
 from grassvine.sums.preconditioners import (
     IdentityPreconditioner,
     ItemScaling,
@@ -52,7 +52,8 @@ ROUNDING = 1e-14  # about how far a gradient norm can fall
 class Exact:
     """Batch optimisers on sums over all agents along a spanning tree; nothing to tune.
 
-    Completion and multitask regression use conjugate gradients, PCA a block Krylov method.
+    Completion and multitask regression use conjugate gradients. PCA takes one sum of the matrix
+    itself or a block Krylov method, whichever sends less.
 
     Parameters
     ----------
@@ -63,6 +64,9 @@ class Exact:
         Complete a table by rank continuation from the data, instead of from a random start.
     max_iter : int
         Maximum number of iterations; each is one sum over all agents.
+    explained_variance_ratio : float
+        Principal components: if positive, as many as explain more than this share of the variance;
+        the rank of the plan is only a first guess then.
     """
 
     works_alone: ClassVar[bool] = True
@@ -70,6 +74,7 @@ class Exact:
     tol: float = 1e-8
     by_rank: bool = True
     max_iter: int = 2000
+    explained_variance_ratio: float = 0.0
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -77,6 +82,8 @@ class Exact:
         if not isinstance(self.by_rank, bool):
             raise PlanError(f"by_rank is {self.by_rank!r}; choose True or False.")
         whole_number("max_iter", self.max_iter, least=1)
+        ratio = self.explained_variance_ratio
+        real_number("explained_variance_ratio", ratio, least=0.0, below=1.0)
 
     def check_network(self, network: Network) -> None:
         """Check the size of the timetable."""
@@ -111,7 +118,13 @@ class Exact:
 
     def _program(self, problem: TwiceDifferentiable, start: Array, seed: int) -> Program:
         if isinstance(problem, Eigenproblem):
-            return (yield from leading_directions(problem, start, self.max_iter))
+            share = self.explained_variance_ratio
+            return (yield from principal_components(problem, start, seed, self.max_iter, share))
+        if self.explained_variance_ratio:
+            raise PlanError(
+                f"explained_variance_ratio is for principal components, not for "
+                f"{type(problem).__name__}; leave it out."
+            )
         descent = yield from self._descend(problem, start, seed)
         return ProgramOutcome(descent.point.iterate, descent.reason)
 
