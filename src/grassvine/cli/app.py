@@ -82,14 +82,14 @@ def demo(
     """Complete digit images with erased pixels, each agent holding one digit only."""
     from grassvine.cli.show import demo_object, demo_table
     from grassvine.demo import compare, draw, masked_digits, one_kind_each
-    from grassvine.demo.comparison import N_SLOTS
+    from grassvine.demo.comparison import gossip_method
     from grassvine.foundations.files import make_folder
     from grassvine.report.progress import ProgressBar
 
     folder = make_folder(out)
     start = time.perf_counter()
-    with ProgressBar(N_SLOTS, "gossip") as bar:
-        shares = one_kind_each(masked_digits(missing, seed), agents, seed)
+    shares = one_kind_each(masked_digits(missing, seed), agents, seed)
+    with ProgressBar(gossip_method(shares).max_iter, "gossip") as bar:
         comparison = compare(shares, seed, observers=[bar])
     try:
         picture = draw(comparison, folder / "digits.png")

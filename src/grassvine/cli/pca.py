@@ -1,6 +1,6 @@
 """``grassvine pca``: decentralised PCA."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -21,7 +21,7 @@ def pca(
     method: options.Method = "exact",
     agents: options.NumberOfAgents = 1,
     network: options.NetworkName = "ring",
-    rho: options.Rho = 1.0,
+    rho: options.Rho = "auto",
     max_iter: options.MaxIter = 500,
     seed: options.Seed = 0,
     engine: options.EngineName = "local",
@@ -39,13 +39,13 @@ def pca(
     """Compute the principal components of samples divided among agents."""
     from grassvine.jobs.pca import PCAJob
 
+    words: dict[str, Any] = {"rho": options.number_or_auto("rho", rho)}
     job = PCAJob(
         table,
         components,
         method=method,
         agents=agents,
         network=network,
-        rho=rho,
         max_iter=max_iter,
         seed=seed,
         engine=engine,
@@ -54,5 +54,6 @@ def pca(
         checkpoints=checkpoints,
         resume=resume,
         separator=separator,
+        **words,
     )
     run_job("components", job, out=out, run=run, overwrite=overwrite, as_json=as_json)

@@ -15,11 +15,13 @@ from grassvine.estimators.fitted import (
     feature_names,
     set_feature_attributes,
     set_run_attributes,
+    warn_apart,
     warn_not_converged,
 )
 from grassvine.estimators.options import (
     GOSSIP,
     RandomState,
+    Rho,
     as_engine,
     as_network,
     as_seed,
@@ -39,6 +41,7 @@ from grassvine.sums import Exact
 EXACT, DEEPCA = "exact", "deepca"
 # Components are about as accurate as the relative gradient norm at which the descent stops.
 TOLERANCE = 1e-13
+CONSENSUS_SHARE = 1.0  # constant ρ of the paper's variants, as a multiple of an agent's squares
 
 
 class DecentralizedPCA(
@@ -71,10 +74,14 @@ class DecentralizedPCA(
         Whether to subtract the mean of all samples. Otherwise, variances are mean squares.
     engine : {"local", "threads", "ray"} or Engine, default="local"
         Engine that runs the agents.
-    rho : float, default=1.0
-        For gossip: consensus weight ρ, as a multiple of the mean sum of squares per agent.
+    rho : float or "auto", default="auto"
+        For gossip: constant consensus weight ρ, as a multiple of the mean sum of squares per agent.
+        With ``"auto"``, method ``"gossip"`` lets ρ grow during the run and starts all agents at
+        one point, so that they agree; for its variants, ρ is 1.
     max_iter : int, default=500
-        For gossip: approximate number of updates per agent; for DeEPCA: the maximum.
+        For gossip: approximate number of updates per agent; N/8 times as many among N > 8 agents
+        if method ``"gossip"`` lets ρ grow, since a longer network needs more. For DeEPCA: the
+        maximum.
     random_state : int, RandomState or None, default=0
         Random seed; None draws a new one at each fit.
 
@@ -112,7 +119,7 @@ class DecentralizedPCA(
         network: str | Network = "ring",
         center: bool = True,
         engine: str | Engine = "local",
-        rho: float = 1.0,
+        rho: Rho = "auto",
         max_iter: int = 500,
         random_state: RandomState = 0,
     ):
@@ -137,16 +144,19 @@ class DecentralizedPCA(
             raise PlanError(f"center is {self.center!r}; pass True or False.")
         mean = samples.mean(axis=0) if self.center else np.zeros(samples.shape[1])
         centred = samples - mean
-        result = self._run(centred, rank, self._slot_observers())
+        problems = self._problems(centred)
+        squares = float(np.sum(centred * centred))
+        result = self._run(problems, rank, squares, self._slot_observers())
         if self.method in (EXACT, DEEPCA):
             warn_not_converged(result)
+        else:
+            warn_apart(result, problems)
         self._slots_done()
         set_run_attributes(self, result)
         self.n_samples_ = len(samples)
         count = max(len(samples) - 1, 1)
         components, captured = principal_axes(self.subspace_, centred)
-        total = float(np.sum(centred * centred)) / count
-        names = feature_names(self)
+        names, total = feature_names(self), squares / count
         self._set_model(SubspaceModel(names, mean, components, captured / count, total))
         return self
 
@@ -171,25 +181,37 @@ class DecentralizedPCA(
         why = f"{n_samples} samples of {n_features} features have at most {most}"
         return whole_number("n_components", self.n_components, least=1, most=most, why=why)
 
-    def _run(self, centred: Array, rank: int, observers: tuple[Observer, ...]) -> Run:
-        """Run the agents to fit the subspace of the centred samples."""
+    def _problems(self, centred: Array) -> list[PCAProblem]:
+        """Return the problem of each agent."""
         why = f"there are {len(centred)} samples and each agent needs one"
         n_agents = whole_number("agents", self.agents, least=1, most=len(centred), why=why)
-        parts = split_samples(centred, n_agents)
-        network = as_network(self.network, len(parts))
-        method = self._method(len(parts), float(np.sum(centred * centred)))
-        plan = Plan(centred.shape[1], rank, network, method, seed=as_seed(self.random_state))
-        problems = [PCAProblem(part) for part in parts]
+        return [PCAProblem(part) for part in split_samples(centred, n_agents)]
+
+    def _run(
+        self,
+        problems: list[PCAProblem],
+        rank: int,
+        squares: float,
+        observers: tuple[Observer, ...],
+    ) -> Run:
+        """Run the agents to fit the subspace of the centred samples."""
+        network = as_network(self.network, len(problems))
+        method = self._method(len(problems), squares)
+        plan = Plan(problems[0].n_items, rank, network, method, seed=as_seed(self.random_state))
         return run(plan, problems, engine=as_engine(self.engine), observers=observers)
 
-    def _method(self, n_agents: int, energy: float) -> Method:
+    def _method(self, n_agents: int, squares: float) -> Method:
         name = one_of("method", self.method, (EXACT, DEEPCA, *GOSSIP))
         if name == EXACT:
             return Exact(tol=TOLERANCE)
         if name == DEEPCA and n_agents > 1:  # a single agent is rejected below, as for gossip
             return DeEPCA(self.max_iter)
-        rho = real_number("rho", self.rho, least=0.0) * energy / n_agents
-        return gossip_by_name(name, rho, self.max_iter, n_agents)
+        rho: Rho = "auto"
+        if self.rho != "auto":
+            rho = real_number("rho", self.rho, least=0.0) * squares / n_agents
+        return gossip_by_name(
+            name, rho, self.max_iter, n_agents, squares=squares, share=CONSENSUS_SHARE
+        )
 
     def _set_model(self, model: SubspaceModel) -> None:
         self.model_ = model
