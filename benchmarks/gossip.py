@@ -10,6 +10,7 @@ import math
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -104,8 +105,7 @@ def _recent(slots: Array, distances: Array, n_slots: int) -> tuple[Array, Array]
     """Return the largest distance in each of ``POINTS`` stretches of the run, in degrees."""
     ends = np.linspace(0, n_slots, POINTS + 1)
     largest = [
-        np.nanmax(distances[(slots >= first) & (slots < last)])
-        for first, last in zip(ends[:-1], ends[1:], strict=True)
+        np.nanmax(distances[(slots >= first) & (slots < last)]) for first, last in pairwise(ends)
     ]
     return ends[1:], np.degrees(largest)
 
