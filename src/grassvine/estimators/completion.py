@@ -2,6 +2,7 @@
 
 from typing import Any, Literal, Self
 
+from grassvine.averaging import REXTRA, Tracked
 from grassvine.data import Ids
 from grassvine.data.stored import RatingDataset
 from grassvine.data.tables.conversion import backend_of
@@ -34,6 +35,7 @@ from grassvine.estimators.recommender import RatingsEstimator
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError, PlanError
 from grassvine.foundations.options import one_of, real_number, whole_number
+from grassvine.gossip import Gossip
 from grassvine.models import RatingsModel
 from grassvine.models.unknown import OnUnknown
 from grassvine.networks import Network
@@ -88,7 +90,7 @@ class DecentralizedCompleter(CallbackSupport, RatingsEstimator):
         self._slots_done()
         if getattr(plan.method, "works_alone", False):  # gossip runs until its timetable ends
             warn_not_converged(result)
-        else:
+        elif isinstance(plan.method, Gossip | Tracked | REXTRA):
             warn_apart(result, problems)
         shared = formulation.item_part(result, table)
         users = (
