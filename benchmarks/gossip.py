@@ -36,11 +36,15 @@ POINTS = 100
 
 def ratings() -> Iterator[str]:
     table = gv.datasets.read_ratings("ml-100k")
-    options = {"regularization": PAPER_REGULARIZATION}
     for n_agents in AGENTS:
         for seed in SEEDS:
             train, test = table.hold_out(0.2, seed)
-            exact = gv.MatrixCompleter(5, method="exact-subspace", random_state=seed, **options)
+            exact = gv.MatrixCompleter(
+                5,
+                method="exact-subspace",
+                regularization=PAPER_REGULARIZATION,
+                random_state=seed,
+            )
             pooled = exact.fit(train).errors(test)["rmse"]
             model = gv.MatrixCompleter(5, method="gossip", agents=n_agents, random_state=seed)
             _, took = timed(lambda m=model, t=train: m.fit(t))  # type: ignore[misc]
