@@ -8,6 +8,7 @@ from tests.samples import N_ITEMS, ratings
 
 import grassvine as gv
 from grassvine.foundations.errors import PlanError
+from grassvine.gossip import GrowingRho
 from grassvine.networks import Schedule
 
 PLAN = gv.Plan(100, 5, gv.networks.path(6), gv.gossip.precon_parallel(rho=1e4, max_iter=50), seed=3)
@@ -17,7 +18,9 @@ PLAN = gv.Plan(100, 5, gv.networks.path(6), gv.gossip.precon_parallel(rho=1e4, m
     rank=st.integers(1, 9),
     n_agents=st.integers(2, 9),
     seed=st.integers(0, 2**63 - 1),
-    rho=st.floats(0.0, 1e12),
+    rho=st.floats(0.0, 1e12)
+    | st.builds(GrowingRho, st.floats(1e-9, 1e9), st.floats(1e-9, 1e12), st.integers(1, 99)),
+    start=st.sampled_from(["own", "common"]),
     a=st.none() | st.floats(1e-9, 1e3, exclude_min=True),
     b=st.floats(0.0, 1.0),
     schedule=st.sampled_from(
@@ -30,14 +33,16 @@ def test_a_plan_survives_toml(
     rank: int,
     n_agents: int,
     seed: int,
-    rho: float,
+    rho: float | GrowingRho,
+    start: str,
     a: float | None,
     b: float,
     schedule: Schedule,
     geometry: gv.geometry.Grassmann | gv.geometry.Euclidean,
     preconditioner: str,
 ) -> None:
-    method = gv.Gossip(rho, 7, schedule, preconditioner, gv.StepSize(a, b))  # type: ignore[arg-type]
+    step = gv.StepSize(a, b)
+    method = gv.Gossip(rho, 7, schedule, preconditioner, step, start=start)  # type: ignore[arg-type]
     plan = gv.Plan(9, rank, gv.networks.ring(n_agents), method, geometry, seed)
     again = gv.Plan.from_toml(plan.to_toml())
     assert again == plan

@@ -40,9 +40,7 @@ def complete(
     regularization: Annotated[
         str, typer.Option(metavar="FLOAT|auto", help="Regularisation strength, or auto.")
     ] = "auto",
-    rho: Annotated[
-        str, typer.Option(metavar="FLOAT|auto", help="Consensus weight ρ, or auto (gossip only).")
-    ] = "auto",
+    rho: options.Rho = "auto",
     max_iter: options.MaxIter = 400,
     holdout: options.Holdout = 0.0,
     seed: options.Seed = 0,

@@ -33,7 +33,7 @@ def multitask(
     ] = "1",
     network: options.NetworkName = "ring",
     alpha: Annotated[float, typer.Option(help="Regularisation strength.")] = 1.0,
-    rho: options.Rho = 10.0,
+    rho: options.Rho = "auto",
     max_iter: options.MaxIter = 200,
     holdout: options.Holdout = 0.0,
     seed: options.Seed = 0,
@@ -53,7 +53,10 @@ def multitask(
     """Fit related regressions whose weights lie in a common low-dimensional subspace."""
     from grassvine.jobs.multitask import MultitaskJob
 
-    words: dict[str, Any] = {"rank": options.rank_of(rank)}
+    words: dict[str, Any] = {
+        "rank": options.rank_of(rank),
+        "rho": options.number_or_auto("rho", rho),
+    }
     job = MultitaskJob(
         table,
         target,
@@ -62,7 +65,6 @@ def multitask(
         agents=options.agents_of(agents),
         network=network,
         alpha=alpha,
-        rho=rho,
         max_iter=max_iter,
         holdout=holdout,
         seed=seed,

@@ -24,7 +24,9 @@ NetworkName = Annotated[
         help="Network: ring, path, star, grid, complete, exponential or random.",
     ),
 ]
-Rho = Annotated[float, typer.Option(help="Consensus weight ρ (gossip only).")]
+Rho = Annotated[
+    str, typer.Option(metavar="FLOAT|auto", help="Consensus weight ρ, or auto (gossip only).")
+]
 MaxIter = Annotated[
     int, typer.Option(help="Approximate number of updates per agent (ignored by exact methods).")
 ]

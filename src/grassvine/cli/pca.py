@@ -1,6 +1,6 @@
 """``grassvine pca``: decentralised PCA."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -34,7 +34,7 @@ def pca(
         ),
     ] = "1",
     network: options.NetworkName = "ring",
-    rho: options.Rho = 1.0,
+    rho: options.Rho = "auto",
     max_iter: options.MaxIter = 500,
     seed: options.Seed = 0,
     engine: options.EngineName = "local",
@@ -53,13 +53,13 @@ def pca(
     """Compute the principal components of samples divided among agents."""
     from grassvine.jobs.pca import PCAJob
 
+    words: dict[str, Any] = {"rho": options.number_or_auto("rho", rho)}
     job = PCAJob(
         table,
         _components(components),
         method=method,
         agents=options.agents_of(agents),
         network=network,
-        rho=rho,
         max_iter=max_iter,
         seed=seed,
         engine=engine,
@@ -68,6 +68,7 @@ def pca(
         checkpoints=checkpoints,
         resume=resume,
         separator=separator,
+        **words,
     )
     run_job(
         "components",

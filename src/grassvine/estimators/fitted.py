@@ -1,19 +1,29 @@
 """Fitted attributes common to all estimators: features and properties of the run."""
 
+import math
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import EfficiencyWarning
 
 from grassvine.engines.base import TIMETABLE_OVER
+from grassvine.foundations.arrays import Array
+from grassvine.foundations.blas import one_blas_thread
 from grassvine.foundations.errors import ConvergenceWarning
+from grassvine.gossip import Gossip, GrowingRho
 from grassvine.networks import exponential
+from grassvine.problems import ProblemSource
+from grassvine.problems.base import LocalProblem
 from grassvine.runs import Plan, Run
 from grassvine.sums.candidates import validation_path
 
 MANY_AGENTS = 50
 HIGH = 3  # times the height of the tree of an exponential network
+
+APART = 5.0  # degrees between subspaces that do not agree
+WORSE = 0.02  # relative excess of a root mean square error that is clearly worse
 
 
 def set_run_attributes(estimator: Any, run: Run) -> None:
@@ -63,6 +73,51 @@ def warn_high_tree(plan: Plan) -> None:
             EfficiencyWarning,
             stacklevel=4,  # the caller of the decorated fit
         )
+
+
+def warn_apart(run: Run, problems: Sequence[ProblemSource]) -> None:
+    """Warn if agents without a stopping criterion for all of them did not come to agree.
+
+    That is, if two neighbours differ by more than ``APART`` degrees; or if an agent differs so much
+    from the mean of all agents and fits all data clearly worse, which is checked for the agent
+    farthest from the mean unless the data are read elsewhere.
+    """
+    found = _disagreement(run, problems)
+    if found is None:
+        return
+    method = run.plan.method
+    constant = isinstance(method, Gossip) and not isinstance(method.rho, GrowingRho)
+    remedy = "choose method gossip with rho auto, allow" if constant else "allow"
+    warnings.warn(
+        f"the agents do not agree: {found}; {remedy} more updates, use a network with more links, "
+        "or choose an exact method.",
+        ConvergenceWarning,
+        stacklevel=4,  # the caller of the decorated fit
+    )
+
+
+def _disagreement(run: Run, problems: Sequence[ProblemSource]) -> str | None:
+    if run.agreement_degrees > APART:
+        return f"two neighbours end {run.agreement_degrees:.0f} degrees apart"
+    local = [problem for problem in problems if isinstance(problem, LocalProblem)]
+    with one_blas_thread():
+        distances = [run.plan.geometry.distance(run.mean, basis) for basis in run.bases]
+        farthest = int(np.argmax(distances))
+        if math.degrees(distances[farthest]) <= APART or len(local) < len(problems):
+            return None
+        mean, own = _rms(local, run.mean), _rms(local, run.bases[farthest])
+    if own <= (1.0 + WORSE) * mean:
+        return None
+    return (
+        f"on all data, the subspace of agent {farthest} has an RMS error of {own:.3g}, that of the "
+        f"mean of all agents {mean:.3g}"
+    )
+
+
+def _rms(problems: Sequence[LocalProblem], basis: Array) -> float:
+    squared = sum(problem.evaluate(basis).squared_error for problem in problems)
+    n_values = sum(problem.n_values for problem in problems)
+    return math.sqrt(max(squared, 0.0) / n_values)  # rounding can make it negative
 
 
 def feature_names(estimator: Any) -> tuple[str, ...]:

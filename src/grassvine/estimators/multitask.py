@@ -13,12 +13,14 @@ from grassvine.estimators.callbacks import CallbackSupport, fit_with_callbacks
 from grassvine.estimators.fitted import (
     feature_names,
     set_run_attributes,
+    warn_apart,
     warn_high_tree,
     warn_not_converged,
 )
 from grassvine.estimators.options import (
     GOSSIP,
     RandomState,
+    Rho,
     as_engine,
     as_network,
     as_seed,
@@ -39,6 +41,7 @@ from grassvine.runs import Plan, Run, run
 from grassvine.sums import Exact
 
 EXACT = "exact"
+CONSENSUS_SHARE = 10.0  # constant ρ of the paper's variants, as a multiple of an agent's squares
 HELD_OUT = 0.2  # fraction of each task's samples used to choose the rank
 
 
@@ -68,10 +71,13 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         intercepts, features are not centred and are divided by their root mean square.
     engine : {"local", "threads", "ray"} or Engine, default="local"
         Engine that runs the agents.
-    rho : float, default=10.0
-        For gossip: consensus weight ρ, as a multiple of the mean sum of squared targets per agent.
+    rho : float or "auto", default="auto"
+        For gossip: constant consensus weight ρ, as a multiple of the mean sum of squared targets
+        per agent. With ``"auto"``, method ``"gossip"`` lets ρ grow during the run and starts all
+        agents at one point, so that they agree; for its variants, ρ is 10.
     max_iter : int, default=200
-        For gossip: approximate number of updates per agent.
+        For gossip: approximate number of updates per agent; N/8 times as many among N > 8 agents
+        if method ``"gossip"`` lets ρ grow, since a longer network needs more.
     on_unknown : {"raise", "nan", "fallback"}, default="raise"
         What to do with unknown tasks; ``"fallback"`` is the mean prediction of the known tasks.
     random_state : int, RandomState or None, default=0
@@ -110,7 +116,7 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         fit_intercept: bool = True,
         standardise: bool = True,
         engine: str | Engine = "local",
-        rho: float = 10.0,
+        rho: Rho = "auto",
         max_iter: int = 200,
         on_unknown: OnUnknown = "raise",
         random_state: RandomState = 0,
@@ -150,9 +156,12 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         seed = as_seed(self.random_state)
         self.rank_, path = self._rank(scaled, seed)
         engine, observers = as_engine(self.engine), self._slot_observers()
-        result = self._run(scaled, self.rank_, seed, engine, observers)
+        problems = self._problems(scaled)
+        result = self._run(problems, self.rank_, seed, engine, observers)
         if self.method == EXACT:
             warn_not_converged(result)
+        else:
+            warn_apart(result, problems)
         self._slots_done()
         set_run_attributes(self, result)
         self.validation_path_ = path
@@ -188,10 +197,11 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
                 "too few (1 or 2 samples); choose a rank."
             )
         most = min(scaled.n_items, scaled.n_tasks)
+        problems = self._problems(train)
         best, lowest, errors = 1, np.inf, {}
         for rank in [*(1 << k for k in range(most.bit_length()) if 1 << k < most), most]:
             engine = kept_apart(as_engine(self.engine), f"choosing-rank-{rank}")
-            basis = self._run(train, rank, seed, engine).mean
+            basis = self._run(problems, rank, seed, engine).mean
             errors[rank] = error = self._error(basis, train, held)
             if error >= lowest:
                 break
@@ -211,21 +221,25 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
             for x, y, w, b in zip(held.features, held.targets, weights, intercepts, strict=True)
         )
 
+    def _problems(self, scaled: Tasks) -> list[MultitaskProblem]:
+        """Return the problem of each agent."""
+        fitted = centred(scaled) if self.fit_intercept else scaled
+        parts = split_tasks(fitted, self._n_agents(fitted.n_tasks))
+        return [MultitaskProblem(part, self.alpha) for part in parts]
+
     def _run(
         self,
-        scaled: Tasks,
+        problems: list[MultitaskProblem],
         rank: int,
         seed: int,
         engine: Engine,
         observers: tuple[Observer, ...] = (),
     ) -> Run:
         """Run the agents to fit a subspace of the given rank."""
-        fitted = centred(scaled) if self.fit_intercept else scaled
-        parts = split_tasks(fitted, self._n_agents(fitted.n_tasks))
-        network = as_network(self.network, len(parts))
-        method = self._method(len(parts), sum(float(y @ y) for y in fitted.targets))
-        plan = Plan(fitted.n_items, rank, network, method, seed=seed)
-        problems = [MultitaskProblem(part, self.alpha) for part in parts]
+        network = as_network(self.network, len(problems))
+        targets = [y for problem in problems for y in problem.tasks.targets]
+        method = self._method(len(problems), sum(float(y @ y) for y in targets))
+        plan = Plan(problems[0].n_items, rank, network, method, seed=seed)
         warn_high_tree(plan)
         observers = (*observers, *self._user_observers(method))
         return run(plan, problems, engine=engine, observers=observers)
@@ -240,9 +254,13 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         why = f"there are {n_tasks} tasks and each agent needs one"
         return whole_number("agents", self.agents, least=1, most=n_tasks, why=why)
 
-    def _method(self, n_agents: int, energy: float) -> Method:
+    def _method(self, n_agents: int, squares: float) -> Method:
         name = one_of("method", self.method, (EXACT, *GOSSIP))
         if name == EXACT:
             return Exact(tol=1e-10)
-        rho = real_number("rho", self.rho, least=0.0) * energy / n_agents
-        return gossip_by_name(name, rho, self.max_iter, n_agents)
+        rho: Rho = "auto"
+        if self.rho != "auto":
+            rho = real_number("rho", self.rho, least=0.0) * squares / n_agents
+        return gossip_by_name(
+            name, rho, self.max_iter, n_agents, squares=squares, share=CONSENSUS_SHARE
+        )

@@ -2,7 +2,6 @@
 
 import numbers
 import warnings
-from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,12 +17,14 @@ from grassvine.estimators.fitted import (
     feature_names,
     set_feature_attributes,
     set_run_attributes,
+    warn_apart,
     warn_high_tree,
     warn_not_converged,
 )
 from grassvine.estimators.options import (
     GOSSIP,
     RandomState,
+    Rho,
     as_engine,
     as_network,
     as_seed,
@@ -48,6 +49,7 @@ TOLERANCE = 1e-13
 FIRST_GUESS = 10
 # Nobody minds fewer bytes than this, however few the samples have.
 WORTH_A_WARNING = 10_000_000
+CONSENSUS_SHARE = 1.0  # constant ρ of the paper's variants, as a multiple of an agent's squares
 
 
 class DecentralizedPCA(
@@ -83,10 +85,14 @@ class DecentralizedPCA(
         Whether to subtract the mean of all samples. Otherwise, variances are mean squares.
     engine : {"local", "threads", "ray"} or Engine, default="local"
         Engine that runs the agents.
-    rho : float, default=1.0
-        For gossip: consensus weight ρ, as a multiple of the mean sum of squares per agent.
+    rho : float or "auto", default="auto"
+        For gossip: constant consensus weight ρ, as a multiple of the mean sum of squares per agent.
+        With ``"auto"``, method ``"gossip"`` lets ρ grow during the run and starts all agents at
+        one point, so that they agree; for its variants, ρ is 1.
     max_iter : int, default=500
-        For gossip: approximate number of updates per agent; for DeEPCA: the maximum.
+        For gossip: approximate number of updates per agent; N/8 times as many among N > 8 agents
+        if method ``"gossip"`` lets ρ grow, since a longer network needs more. For DeEPCA: the
+        maximum.
     random_state : int, RandomState or None, default=0
         Random seed; None draws a new one at each fit.
     verbose : int, default=0
@@ -128,7 +134,7 @@ class DecentralizedPCA(
         network: str | Network = "ring",
         center: bool = True,
         engine: str | Engine = "local",
-        rho: float = 1.0,
+        rho: Rho = "auto",
         max_iter: int = 500,
         random_state: RandomState = 0,
         verbose: int = 0,
@@ -164,18 +170,20 @@ class DecentralizedPCA(
             raise PlanError(f"center is {self.center!r}; pass True or False.")
         mean = samples.mean(axis=0) if self.center else np.zeros(samples.shape[1])
         centred = samples - mean
-        parts = self._parts(centred, owners)
-        result = self._run(centred, parts, self._slot_observers())
+        problems = [PCAProblem(part) for part in self._parts(centred, owners)]
+        squares = float(np.sum(centred * centred))
+        result = self._run(problems, len(centred), squares, self._slot_observers())
         if self.method in (EXACT, DEEPCA):
             warn_not_converged(result)
+        else:
+            warn_apart(result, problems)
         self._slots_done()
         set_run_attributes(self, result)
         _warn_sent_more(result.bytes, samples.nbytes)
         self.n_samples_ = len(samples)
         count = max(len(samples) - 1, 1)
         components, captured = principal_axes(self.subspace_, centred)
-        total = float(np.sum(centred * centred)) / count
-        names = feature_names(self)
+        names, total = feature_names(self), squares / count
         self._set_model(SubspaceModel(names, mean, components, captured / count, total))
         return self
 
@@ -223,31 +231,39 @@ class DecentralizedPCA(
             )
         return float(given)
 
-    def _run(self, centred: Array, parts: Sequence[Array], observers: tuple[Observer, ...]) -> Run:
+    def _run(
+        self,
+        problems: list[PCAProblem],
+        n_samples: int,
+        squares: float,
+        observers: tuple[Observer, ...],
+    ) -> Run:
         """Run the agents to fit the subspace of the centred samples."""
-        n_samples, n_features = centred.shape
+        n_features, share = problems[0].n_items, self._share()
         most = min(n_samples, n_features)
-        share = self._share()
         why = f"{n_samples} samples of {n_features} features have at most {most}"
         rank = min(FIRST_GUESS, most)
         if not share:
             rank = whole_number("n_components", self.n_components, least=1, most=most, why=why)
-        network = as_network(self.network, len(parts))
-        method = self._method(len(parts), float(np.sum(centred * centred)), share)
+        network = as_network(self.network, len(problems))
+        method = self._method(len(problems), squares, share)
         plan = Plan(n_features, rank, network, method, seed=as_seed(self.random_state))
-        problems = [PCAProblem(part) for part in parts]
         warn_high_tree(plan)
         observers = (*observers, *self._user_observers(method))
         return run(plan, problems, engine=as_engine(self.engine), observers=observers)
 
-    def _method(self, n_agents: int, energy: float, share: float) -> Method:
+    def _method(self, n_agents: int, squares: float, share: float) -> Method:
         name = one_of("method", self.method, (EXACT, DEEPCA, *GOSSIP))
         if name == EXACT:
             return Exact(tol=TOLERANCE, explained_variance_ratio=share)
         if name == DEEPCA and n_agents > 1:  # a single agent is rejected below, as for gossip
             return DeEPCA(self.max_iter)
-        rho = real_number("rho", self.rho, least=0.0) * energy / n_agents
-        return gossip_by_name(name, rho, self.max_iter, n_agents)
+        rho: Rho = "auto"
+        if self.rho != "auto":
+            rho = real_number("rho", self.rho, least=0.0) * squares / n_agents
+        return gossip_by_name(
+            name, rho, self.max_iter, n_agents, squares=squares, share=CONSENSUS_SHARE
+        )
 
     def _set_model(self, model: SubspaceModel) -> None:
         self.model_ = model

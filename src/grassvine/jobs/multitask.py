@@ -9,6 +9,7 @@ import numpy as np
 from grassvine.data import Tasks, hold_out_samples
 from grassvine.data.tables import TaskTable, read_table, tasks_from_frame
 from grassvine.estimators.multitask import MultitaskRegressor
+from grassvine.estimators.options import Rho
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError
 from grassvine.jobs.base import JobResult, run_report, run_tables, stopwatch
@@ -38,7 +39,7 @@ class MultitaskJob(EngineOptions):
     agents: int | str = 1
     network: str = "ring"
     alpha: float = 1.0
-    rho: float = 10.0
+    rho: Rho = "auto"
     max_iter: int = 200
     holdout: float = 0.0
     seed: int = 0

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from grassvine.data.tables import read_table
 from grassvine.data.tables.sample_table import SampleTable, samples_from_frame
+from grassvine.estimators.options import Rho
 from grassvine.estimators.pca import DecentralizedPCA
 from grassvine.jobs.base import JobResult, run_report, stopwatch
 from grassvine.jobs.engine_options import EngineOptions
@@ -31,7 +32,7 @@ class PCAJob(EngineOptions):
     method: str = "exact"
     agents: int | str = 1
     network: str = "ring"
-    rho: float = 1.0
+    rho: Rho = "auto"
     max_iter: int = 500
     seed: int = 0
     separator: str | None = None

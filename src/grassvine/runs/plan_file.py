@@ -13,7 +13,7 @@ from grassvine.averaging.tracking import Tracked
 from grassvine.foundations.documents import parse_toml
 from grassvine.foundations.errors import PlanError, unknown
 from grassvine.geometry import Euclidean, Grassmann
-from grassvine.gossip.method import Gossip, StepSize
+from grassvine.gossip.method import Gossip, GrowingRho, StepSize
 from grassvine.networks import (
     AllEdges,
     Epochs,
@@ -97,6 +97,8 @@ def _options(method: object) -> dict[str, Any]:
         # TOML has no null: a step without `a` is automatic.
         step = {name: value for name, value in _items(method.step).items() if value is not None}
         options |= {"schedule": _schedule_options(method.schedule), "step": step}
+        if isinstance(method.rho, GrowingRho):
+            options["rho"] = _items(method.rho)
     return options
 
 
@@ -105,6 +107,8 @@ def _method(table: dict[str, Any]) -> Any:
     if kind is Gossip:
         if "schedule" in table:
             table["schedule"] = _schedule(table["schedule"], "method.schedule")
+        if isinstance(table.get("rho"), dict):
+            table["rho"] = _build(GrowingRho, table["rho"], "method.rho")
         table["step"] = _build(StepSize, {"a": None, **_table(table, "step")}, "method.step")
     return _build(kind, table, "method")
 
