@@ -66,7 +66,8 @@ agents = st.sampled_from(["north", "south", "west", ""])
 
 @st.composite
 def tables(draw: st.DrawFn) -> list[tuple[Any, ...]]:
-    entries = st.tuples(ids, st.text(max_size=3), st.floats(-10, 10))
+    ratings = st.just(0.0) | st.floats(1e-9, 10) | st.floats(-10, -1e-9)
+    entries = st.tuples(ids, st.text(max_size=3), ratings)
     rows = draw(st.lists(entries, min_size=1, max_size=40, unique_by=lambda row: row[:2]))
     owner = {user: draw(agents) for user in dict.fromkeys(row[0] for row in rows)}
     return [(*row, owner[row[0]]) for row in rows]
@@ -217,6 +218,8 @@ def swapped(rows: list[Any], place: int, column: int, value: Any) -> list[Any]:
         (swapped(ROWS, 0, 3, None), {}, "1 of 6 agent ids in"),
         (swapped(ROWS, 0, 2, None), {}, "1 of 6 ratings in"),
         (swapped(ROWS, 0, 2, float("inf")), {}, "are missing, NaN or infinite; remove those row"),
+        (swapped(ROWS, 2, 2, 1e300), {}, "the rating 1e+300 in row 2 (counting from 0) of"),
+        (swapped(ROWS, 3, 2, -1e-300), {}, "the rating -1e-300 in row 3 (counting from 0) of"),
         ([(1, 2, float("nan"), "x")], {"missing": "drop"}, "all ratings in"),
         ([(1, 2, "5", "x")], {}, "are of type String; convert them to numbers."),
         (

@@ -1,4 +1,5 @@
 import datetime
+import re
 import tracemalloc
 from decimal import Decimal
 from pathlib import Path
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from tests.real_data import real_file
 
+from grassvine.data import Ratings
 from grassvine.data.tables import (
     RatingTable,
     ratings_from_arrays,
@@ -55,9 +57,10 @@ LIBRARIES: dict[str, Any] = {
     "pandas, objects": lambda data: pd.DataFrame(data).astype(object),
     "pyarrow": pa.table,
 }
+ratings = st.just(0.0) | st.floats(1e-9, 10) | st.floats(-10, -1e-9)
 ids = st.one_of(st.integers(-5, 10**18), st.integers(0, 3))
 entries = st.lists(
-    st.tuples(ids, st.text(max_size=3), st.floats(-10, 10)),
+    st.tuples(ids, st.text(max_size=3), ratings),
     min_size=1,
     max_size=20,
     unique_by=lambda row: row[:2],
@@ -190,7 +193,7 @@ def test_repeated_ratings_are_mended_when_asked() -> None:
 
 
 @given(
-    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.floats(-1, 1)), min_size=1),
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), ratings), min_size=1),
     st.randoms(use_true_random=False),
 )
 def test_means_are_the_same_to_the_bit_in_any_order(rows: list[Rating], random: Any) -> None:
@@ -199,6 +202,34 @@ def test_means_are_the_same_to_the_bit_in_any_order(rows: list[Rating], random: 
         for order in (rows, random.sample(rows, len(rows)))
     )
     assert one.ratings.values.tobytes() == other.ratings.values.tobytes()
+
+
+@pytest.mark.parametrize("rating", [1e300, -1.7e308, 1e51, 1e-300, -5e-324])
+def test_a_rating_beyond_what_can_be_multiplied_is_refused(rating: float) -> None:
+    message = (
+        rf"the rating {rating:g} in row 1 (counting from 0) is not between 1e-50 and 1e+50 in "
+        "absolute value; correct it, or rescale all ratings."
+    )
+    rows = [("a", 1, NAN), ("a", 2, rating), ("b", 1, 3.0)]
+    for duplicates in ("error", "mean", "last"):
+        with pytest.raises(DataError, match=re.escape(message)):
+            ratings_from_frame(frame(*rows), missing="drop", duplicates=duplicates)
+    with pytest.raises(DataError, match=re.escape(message)):
+        ratings_from_arrays([7, 7, 8], [1, 2, 1], [NAN, rating, 3.0], missing="drop")
+    in_matrix = message.replace("row 1 ", "row 1, column 0 ")
+    for matrix in (
+        np.array([[1.0, 2.0], [rating, 2.0]]),
+        sparse.csr_array([[1.0, 2.0], [rating, 2.0]]),
+    ):
+        with pytest.raises(DataError, match=re.escape(in_matrix)):
+            ratings_from_matrix(matrix)
+    with pytest.raises(DataError, match="at position 1 is not between 1e-50 and"):
+        Ratings.from_arrays([0, 0], [0, 1], [1.0, rating])
+
+
+def test_ratings_of_any_ordinary_size_are_accepted() -> None:
+    values = [0.0, 1e-50, -1e50, 1e50, -1e-9]
+    assert ratings_from_arrays(range(5), range(5), values).ratings.values.tolist() == values
 
 
 def test_ratings_outside_the_scale_are_refused() -> None:

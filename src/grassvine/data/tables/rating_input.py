@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from grassvine.data.ids import Ids, as_column, kind_of
-from grassvine.data.ratings import Ratings
+from grassvine.data.ratings import Ratings, refuse_extreme
 from grassvine.data.tables.columns import guess_columns, listing, named_column
 from grassvine.data.tables.files import Table
 from grassvine.data.tables.frames import numbers_in, open_frame
@@ -155,6 +155,7 @@ def ratings_from_matrix(matrix: Any) -> RatingTable:
             f"the matrix has shape {shape}; pass a 2-d matrix with one row per user and one column "
             "per item."
         )
+    refuse_extreme(values, lambda k: f"in row {user[k]}, column {item[k]} (counting from 0)")
     n_users, n_items = shape
     ratings = Ratings.from_arrays(user, item, values, n_users=n_users, n_items=n_items)
     users, items = (Ids(pl.Series(np.arange(count))) for count in (n_users, n_items))
@@ -253,6 +254,7 @@ def _checked(
             f"got {len(users)} users, {len(items)} items and ratings of shape {values.shape}; "
             "pass one of each per rating."
         )
+    refuse_extreme(values, lambda k: f"in row {k} (counting from 0)")
     known = np.isfinite(values)
     n_unknown = int((~known).sum())
     assumed: tuple[str, ...] = ()
