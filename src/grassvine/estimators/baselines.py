@@ -53,7 +53,7 @@ class DLMaFitCompleter(DecentralizedCompleter):
         duplicates: Duplicates = "error",
         missing: Missing = "error",
         scale: tuple[float, float] | None = None,
-        on_unknown: OnUnknown = "raise",
+        on_unknown: OnUnknown = "warn",
         engine: str | Engine = "local",
         warm_start: bool = False,
         random_state: RandomState = 0,
@@ -103,7 +103,7 @@ class RTRMCCompleter(RatingsEstimator):
         duplicates: Duplicates = "error",
         missing: Missing = "error",
         scale: tuple[float, float] | None = None,
-        on_unknown: OnUnknown = "raise",
+        on_unknown: OnUnknown = "warn",
         random_state: RandomState = 0,
     ):
         self.rank = rank

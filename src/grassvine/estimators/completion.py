@@ -157,8 +157,9 @@ class MatrixCompleter(DecentralizedCompleter):
         What to do with rows without a rating.
     scale : pair of floats, optional
         The least and greatest rating there can be; others are refused.
-    on_unknown : {"raise", "nan", "fallback"}
-        What predictions for unknown users or items are.
+    on_unknown : {"warn", "fallback", "nan", "raise"}
+        What predictions for unknown users or items are; ``"fallback"`` takes the known biases, or
+        the most rated items, and ``"warn"`` does the same with one warning that counts them.
     engine : str or Engine
         Where agents run: ``"local"``, ``"threads"`` or ``"ray"``.
     warm_start : bool
@@ -197,7 +198,7 @@ class MatrixCompleter(DecentralizedCompleter):
         duplicates: Duplicates = "error",
         missing: Missing = "error",
         scale: tuple[float, float] | None = None,
-        on_unknown: OnUnknown = "raise",
+        on_unknown: OnUnknown = "warn",
         engine: str | Engine = "local",
         warm_start: bool = False,
         random_state: RandomState = 0,

@@ -66,8 +66,9 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         For gossip: consensus weight ρ, as a multiple of the mean sum of squared targets per agent.
     max_iter : int, default=200
         For gossip: approximate number of updates per agent.
-    on_unknown : {"raise", "nan", "fallback"}, default="raise"
-        What to do with unknown tasks; ``"fallback"`` is the mean prediction of the known tasks.
+    on_unknown : {"warn", "fallback", "nan", "raise"}, default="warn"
+        What to do with unknown tasks; ``"fallback"`` is the mean prediction of the known tasks,
+        ``"warn"`` the same with one warning that counts the samples.
     random_state : int, RandomState or None, default=0
         Random seed; None draws a new one at each fit.
 
@@ -102,7 +103,7 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         engine: str | Engine = "local",
         rho: float = 10.0,
         max_iter: int = 200,
-        on_unknown: OnUnknown = "raise",
+        on_unknown: OnUnknown = "warn",
         random_state: RandomState = 0,
     ):
         self.rank = rank

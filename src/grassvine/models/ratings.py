@@ -14,7 +14,13 @@ from grassvine.foundations.options import whole_number
 from grassvine.models.fold_in import UnknownItems, in_catalogue, joined
 from grassvine.models.ranking import best, best_items
 from grassvine.models.rating_parts import ItemPart, UserPart
-from grassvine.models.unknown import OnUnknown, check_known, check_on_unknown
+from grassvine.models.unknown import (
+    FALLBACK,
+    OnUnknown,
+    check_known,
+    check_on_unknown,
+    warn_unknown,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -66,9 +72,9 @@ class RatingsModel:
         ----------
         users, items : list, array or series of ids
             One user and one item per pair.
-        on_unknown : {"raise", "nan", "fallback"}, default="raise"
+        on_unknown : {"raise", "nan", "fallback", "warn"}, default="raise"
             What to do with unknown pairs; ``"fallback"`` predicts the centre, plus the bias of the
-            item or user if one of them is known.
+            item or user if one of them is known; ``"warn"`` does the same with a warning.
         """
         check_on_unknown(on_unknown)
         asked_users, asked_items = as_column(users, "user"), as_column(items, "item")
@@ -80,6 +86,9 @@ class RatingsModel:
         user, item = self._users(asked_users, on_unknown), self._items(asked_items, on_unknown)
         has_user, has_item = user != UNKNOWN, item != UNKNOWN
         known = has_user & has_item
+        if on_unknown == "warn":
+            asked = {"user": (asked_users, has_user), "item": (asked_items, has_item)}
+            warn_unknown("pairs", asked, "their ratings are predicted from the known biases alone")
         ratings = np.full(len(user), self.shared.centre)
         ratings[has_item] += self.shared.item_biases[item[has_item]]
         if self.private is not None:
@@ -110,9 +119,10 @@ class RatingsModel:
         ----------
         exclude_seen : bool, default=True
             Whether to exclude items that the user has rated.
-        on_unknown : {"raise", "nan", "fallback"}, default="raise"
+        on_unknown : {"raise", "nan", "fallback", "warn"}, default="raise"
             What to do with unknown users; ``"fallback"`` recommends the items with the most
-            ratings, ``"nan"`` returns one row without an item and with rank 0.
+            ratings, ``"warn"`` does the same with a warning, and ``"nan"`` returns one row without
+            an item and with rank 0.
         """
         import polars as pl
 
@@ -121,6 +131,8 @@ class RatingsModel:
         user = self._users(asked, on_unknown)
         k = min(whole_number("k", k, least=1), len(self.shared.items))
         known = user != UNKNOWN
+        if on_unknown == "warn":
+            warn_unknown("users", {"user": (asked, known)}, "they get the most rated items")
         items = np.full((len(user), k), UNKNOWN)
         scores = np.full((len(user), k), np.nan)
         if self.private is not None and known.any():
@@ -133,7 +145,7 @@ class RatingsModel:
                 (self.private.seen, rows) if exclude_seen else None,
             )
             scores[known] += self.private.biases[rows][:, None]
-        if on_unknown == "fallback":
+        if on_unknown in FALLBACK:
             items[~known], scores[~known] = self._popular(k)
         shown = items != UNKNOWN
         ranks = np.where(shown, np.arange(1, k + 1), 0)
@@ -157,6 +169,11 @@ class RatingsModel:
         """
         import polars as pl
 
+        if not self.shared.rank:
+            raise DataError(
+                "the model has rank 0, biases alone, so no two items are more similar than others; "
+                "fit a model of a higher rank."
+            )
         number = self._items(as_column([item], "item"), "raise")[0]
         lengths = np.linalg.norm(self.shared.factors, axis=1)
         directions = self.shared.factors / np.where(lengths > 0.0, lengths, 1.0)[:, None]
