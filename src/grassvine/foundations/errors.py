@@ -17,7 +17,7 @@
     └── MissingExtra (ImportError)   an optional dependency is not installed
 
     ConvergenceWarning (UserWarning) an iteration stopped before it converged
-    UnknownIdWarning (UserWarning)   predictions for users, items or tasks that a model does not know
+    UnknownIdWarning (UserWarning)   a model was asked about users, items or tasks it does not know
 
 Each message states what is wrong and where, and how to fix it.
 """

@@ -65,7 +65,14 @@ class RatingsModel:
                 f"{private[0]} and {private[1]}; pass two parts of the same model."
             )
 
-    def predict(self, users: object, items: object, on_unknown: OnUnknown = "raise") -> Predictions:
+    def predict(
+        self,
+        users: object,
+        items: object,
+        on_unknown: OnUnknown = "raise",
+        *,
+        owners: object = None,
+    ) -> Predictions:
         """Predict the rating of each pair of a user and an item.
 
         Parameters
@@ -75,6 +82,8 @@ class RatingsModel:
         on_unknown : {"raise", "nan", "fallback", "warn"}, default="raise"
             What to do with unknown pairs; ``"fallback"`` predicts the centre, plus the bias of the
             item or user if one of them is known; ``"warn"`` does the same with a warning.
+        owners : list, array or series, optional
+            The owner of each user; needed for user ids that several owners have.
         """
         check_on_unknown(on_unknown)
         asked_users, asked_items = as_column(users, "user"), as_column(items, "item")
@@ -83,7 +92,8 @@ class RatingsModel:
                 f"got {len(asked_users)} users and {len(asked_items)} items; "
                 "pass one user and one item per pair."
             )
-        user, item = self._users(asked_users, on_unknown), self._items(asked_items, on_unknown)
+        user = self._users(asked_users, on_unknown, owners)
+        item = self._items(asked_items, on_unknown)
         has_user, has_item = user != UNKNOWN, item != UNKNOWN
         known = has_user & has_item
         if on_unknown == "warn":
@@ -104,31 +114,41 @@ class RatingsModel:
 
     def recommend(
         self,
-        users: object,
+        users: object = None,
         k: int = 10,
         *,
         exclude_seen: bool = True,
         on_unknown: OnUnknown = "raise",
+        owners: object = None,
     ) -> "pl.DataFrame":
         """Return the k items with the highest predicted rating for each user.
 
-        The columns are user, item, score, rank (from 1) and known. Items without ratings are not
-        recommended, so a user may get fewer than k. The score is the prediction of :meth:`predict`.
+        The columns are user, item, score, rank (from 1) and known, and owner after user if several
+        owners have users of the same id. Items without ratings are not recommended, so a user may
+        get fewer than k. The score is the prediction of :meth:`predict`.
 
         Parameters
         ----------
+        users : list, array or series of ids, optional
+            By default, all users with ratings.
         exclude_seen : bool, default=True
             Whether to exclude items that the user has rated.
         on_unknown : {"raise", "nan", "fallback", "warn"}, default="raise"
             What to do with unknown users; ``"fallback"`` recommends the items with the most
             ratings, ``"warn"`` does the same with a warning, and ``"nan"`` returns one row without
             an item and with rank 0.
+        owners : list, array or series, optional
+            The owner of each user; needed for user ids that several owners have.
         """
         import polars as pl
 
         check_on_unknown(on_unknown)
-        asked = as_column(users, "user")
-        user = self._users(asked, on_unknown)
+        if users is None:
+            user = np.flatnonzero(self._private("a recommendation for all").counts > 0)
+            asked = self._private("").users.at(user)
+        else:
+            asked = as_column(users, "user")
+            user = self._users(asked, on_unknown, owners)
         k = min(whole_number("k", k, least=1), len(self.shared.items))
         known = user != UNKNOWN
         if on_unknown == "warn":
@@ -155,7 +175,8 @@ class RatingsModel:
         return pl.DataFrame(
             {
                 "user": asked.gather(row),
-                "item": _ids_at(self.shared.items, items[shown]),
+                **self._owners(user[row]),
+                "item": _at(self.shared.items.series, items[shown]),
                 "score": self._clipped(scores[shown]),
                 "rank": ranks[shown],
                 "known": known[row],
@@ -200,6 +221,7 @@ class RatingsModel:
         return pl.DataFrame(
             {
                 "user": private.users.at(places),
+                **self._owners(places),
                 "score": self._clipped(values),
                 "rank": np.arange(1, len(places) + 1),
             }
@@ -235,12 +257,12 @@ class RatingsModel:
         private = joined(self.shared, self.private, users, table)
         return FoldIn(replace(self, private=private), left_out)
 
-    def _users(self, asked: "pl.Series", on_unknown: OnUnknown) -> Indices:
+    def _users(self, asked: "pl.Series", on_unknown: OnUnknown, owners: object = None) -> Indices:
         """Return indices of users, ``UNKNOWN`` for users without ratings."""
         if self.private is None:
             numbers, why = np.full(len(asked), UNKNOWN), "it was fitted or loaded without users"
         else:
-            numbers = self.private.users.numbers(asked, "user")
+            numbers = self.private.users.numbers(asked, "user", owners)
             numbers = np.where(self.private.counts[numbers] > 0, numbers, UNKNOWN)
             why = "it has no ratings by such users"
         if on_unknown == "raise":
@@ -254,6 +276,12 @@ class RatingsModel:
         if on_unknown == "raise":
             check_known("item", asked, numbers != UNKNOWN, "it has no ratings of such items")
         return numbers
+
+    def _owners(self, user: Indices) -> "dict[str, pl.Series]":
+        """Return a column of the owners of users, if ids are told apart by owner."""
+        if self.private is None or self.private.users.owners is None:
+            return {}
+        return {"owner": _at(self.private.users.owners, user)}
 
     def _private(self, wanted_for: str) -> UserPart:
         if self.private is None:
@@ -285,9 +313,9 @@ def _best_in_row(scores: Array, k: int) -> tuple[Indices, Array]:
     return places[0][found], values[0][found]
 
 
-def _ids_at(ids: Ids, numbers: Indices) -> "pl.Series":
+def _at(ids: "pl.Series", numbers: Indices) -> "pl.Series":
     """Return the ids at indices, null for ``UNKNOWN``."""
     import polars as pl
 
     places = pl.Series(numbers)
-    return ids.series.gather(places.set(places == UNKNOWN, None))
+    return ids.gather(places.set(places == UNKNOWN, None))

@@ -224,8 +224,9 @@ def swapped(rows: list[Any], place: int, column: int, value: Any) -> list[Any]:
         ([(1, 2, "5", "x")], {}, "are of type String; convert them to numbers."),
         (
             swapped(ROWS, 0, 3, "west"),
-            {},
-            "1 users have ratings with several agents: user 'eve' with 'south' and 'west'; all",
+            {"shared_users": "error"},
+            "1 user ids have ratings with several agents, such as 'eve' with 'south' and 'west'; "
+            "rename",
         ),
     ],
 )
@@ -235,6 +236,20 @@ def test_what_is_wrong_is_said_before_any_agent_reads(
     path = stored(tmp_path, rows)
     with pytest.raises(DataError, match=re.escape(message)):
         RatingDataset.by_column(path, **{"agent": "shop", **options})
+
+
+def test_a_user_of_two_agents_is_two_users(tmp_path: Path) -> None:
+    rows = swapped(ROWS, 0, 3, "west")
+    dataset = RatingDataset.by_column(stored(tmp_path, rows), "shop")
+    table = ratings_from_frame(frame(rows), agent="shop")
+    agree(dataset, table)
+    assert dataset.assumed == table.assumed
+    users = [dataset.part(name).read().users for name in ("south", "west")]
+    assert [one.series.to_list() for one in users] == [["eve"], ["eve", "zoe"]]
+    assert [one.owners.to_list() for one in users if one.owners is not None] == [
+        ["south"],
+        ["west", "west"],
+    ]
 
 
 def test_columns_are_not_guessed_by_their_places(tmp_path: Path) -> None:

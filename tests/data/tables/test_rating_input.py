@@ -334,17 +334,36 @@ def test_a_column_may_name_the_agents() -> None:
     assert table.agents.at(table.owners).to_list() == ["north", "south"]
 
 
-def test_a_user_of_two_agents_is_refused() -> None:
-    with pytest.raises(
-        DataError,
-        match="1 users have ratings with several agents: user 'ann' with "
-        "'north' and 'south'; all ratings of a user lie with one agent",
-    ):
-        ratings_from_frame(frame(*OWNED, ("ann", 3, 1.0, "south")), agent="hospital")
+def test_a_user_of_two_agents_is_two_users_unless_refused() -> None:
+    shared = frame(*OWNED, ("ann", 2, 1.0, "south"))  # and the same item, which is no duplicate
+    table = ratings_from_frame(shared, agent="hospital")
+    assert table.users.series.to_list() == ["ann", "ann", "bob"]
+    assert table.users.owners is not None and table.owners is not None
+    assert table.users.owners.to_list() == ["north", "south", "south"]
+    assert table.owners.tolist() == [0, 1, 1]
+    assert [part.values.tolist() for part in table.split(1)] == [[1.0, 3.0], [1.0, 2.0]]
+    note = "1 user ids have ratings with several agents, such as 'ann' with 'north' and 'south'; "
+    assert table.assumed[-1] == note + "they are separate users."
+    with pytest.raises(DataError, match=note + r"rename or merge them, .*='separate'"):
+        ratings_from_frame(shared, agent="hospital", shared_users="error")
+    with pytest.raises(DataError, match="unknown choice for shared_users 'both'"):
+        ratings_from_frame(shared, agent="hospital", shared_users="both")  # type: ignore[arg-type]
+    assert table.digest() != ratings_from_frame(shared, duplicates="last").digest()
+
+
+def test_a_column_of_agents_must_exist() -> None:
     with pytest.raises(
         DataError, match=r"no column 'ward' for the agents; .*The columns are 'user'"
     ):
         ratings_from_frame(frame(*OWNED), agent="ward")
+
+
+def test_a_user_of_two_tables_is_two_users_unless_refused() -> None:
+    tables = [frame(("a", 1, 1.0), ("b", 1, 1.0)), frame(("b", 2, 1.0))]
+    table = ratings_from_frames(tables)
+    assert table.users.owners is not None and table.users.owners.to_list() == [0, 0, 1]
+    with pytest.raises(DataError, match="several tables, such as 'b' in 0 and 1; rename or merge"):
+        ratings_from_frames(tables, shared_users="error")
 
 
 def test_tables_of_several_owners_are_united() -> None:
@@ -361,10 +380,6 @@ def test_tables_of_several_owners_are_united() -> None:
     ("tables", "message"),
     [
         ([], "there are no tables; pass at least one"),
-        (
-            [frame(("a", 1, 1.0), ("b", 1, 1.0)), frame(("b", 2, 1.0))],
-            "1 users have ratings in several tables: user 'b' in 0 and 1; all ratings of",
-        ),
         ([frame(("a", 1, 1.0)), frame(("b", 1, NAN))], "table 1: 1 of 1 ratings are missing, NaN"),
         (
             [frame(("a", 7, 1.0)), frame(("b", "7", 1.0))],

@@ -30,12 +30,15 @@ class RatingPart:
     rules : RatingRules
     items : Ids
         The items of all agents.
+    owned : bool
+        Whether user ids are told apart by owner, because some occur with several agents.
     """
 
     name: Any
     place: RatingPlace
     rules: RatingRules
     items: Ids
+    owned: bool = False
 
     def __call__(self) -> Ratings:
         """Read the ratings, with indices of the shared items and users numbered from 0."""
@@ -49,6 +52,8 @@ class RatingPart:
             raise DataError(f"agent {self.name!r}: {cause}") from None
 
     def _read(self) -> RatingTable:
+        import polars as pl
+
         place = self.place
         frame = collect(place.rows(self.name), place.source)
         if not len(frame):
@@ -76,4 +81,7 @@ class RatingPart:
         # both id lists are ascending, so the entries of a user stay in order
         items = number.astype(np.int32)[own.ratings.items]
         ratings = Ratings(len(self.items), own.ratings.starts, items, own.ratings.values)
-        return RatingTable(own.users, self.items, ratings, assumed=own.assumed)
+        users = own.users
+        if self.owned:
+            users = Ids(users.series, pl.Series([self.name]).new_from_index(0, len(users)))
+        return RatingTable(users, self.items, ratings, assumed=own.assumed)
