@@ -99,14 +99,16 @@ class Ids:
         """Return these ids and others, all distinct, and the index of each."""
         import polars as pl
 
-        kind = self.series.dtype
-        table = pl.DataFrame({"id": pl.concat([self.series, others.series.cast(kind)])})
-        if self.owners is not None or others.owners is not None:
-            columns = [
-                pl.Series([None] * len(ids)) if ids.owners is None else ids.owners
+        columns = {"id": [self.series, others.series.cast(self.series.dtype)]}
+        kinds = [ids.owners.dtype for ids in (self, others) if ids.owners is not None]
+        if kinds:
+            columns["owner"] = [
+                pl.Series([None] * len(ids), dtype=kinds[0])
+                if ids.owners is None
+                else ids.owners.cast(kinds[0])
                 for ids in (self, others)
             ]
-            table = table.with_columns(owner=pl.concat(columns, how="vertical_relaxed"))
+        table = pl.DataFrame({name: pl.concat(column) for name, column in columns.items()})
         order = table.select(pl.arg_sort_by(table.columns)).to_series().to_numpy()
         place = np.empty(len(order), dtype=np.int64)
         place[order] = np.arange(len(order))

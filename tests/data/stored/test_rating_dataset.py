@@ -358,8 +358,8 @@ def test_wrong_files_are_named_by_their_number(tmp_path: Path) -> None:
     ):
         RatingDataset.by_file([one, tmp_path / "other.csv"])
     (tmp_path / "same.csv").write_text("user,item,rating\nkim,5,3\neve,7,4\n")
-    with pytest.raises(DataError, match=r"user 'eve' in '.*ratings.parquet' and '.*same.csv'"):
-        RatingDataset.by_file([one, tmp_path / "same.csv"])
+    with pytest.raises(DataError, match=r"such as 'eve' in '.*ratings.parquet' and '.*same.csv'"):
+        RatingDataset.by_file([one, tmp_path / "same.csv"], shared_users="error")
 
 
 def test_all_ratings_alike_are_said(tmp_path: Path) -> None:

@@ -258,7 +258,7 @@ def test_ratings_outside_the_scale_are_refused() -> None:
             pd.DataFrame([[1, 2, 3]], columns=["user", "user", "rating"]),
             "several columns of the same na",
         ),
-        (pd.DataFrame([[1, 2, 3]]), "the column name 0 is not text; rename the column"),
+        (pd.DataFrame([[1, 2, 3]]), "neither the index nor the first column looks like the users"),
         ({"user": [1]}, "got an object of type dict; pass a data frame of pandas, polars"),
         (np.ones((3, 3)), "got an object of type ndarray; pass a data frame"),
         (

@@ -185,11 +185,12 @@ def _rows_of_frame(
     table = open_frame(read.frame, any_names=True)
     names = table.columns
     if agent is not None:
-        named_column(names, agent, "agent")
+        named_column([name for name in names if isinstance(name, str)], agent, "agent")
     wide = wide_ratings(table, chosen, agent)
     if wide is not None:
         rows, more = _checked(wide.users, wide.items, wide.values, wide.agents, missing, scale)
         return rows, (*read.assumed, wide.note, *more)
+    open_frame(table.to_native())  # refuses names that are not text
     columns, by_place = guess_columns([name for name in names if name != agent], chosen)
     assumed = read.assumed
     if by_place:

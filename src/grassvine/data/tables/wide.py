@@ -54,9 +54,9 @@ def wide_ratings(
     if not items:
         raise DataError(f"the table has no column of an item. {listing(names)}")
     entries = np.column_stack(
-        [numbers_in(table[name], f"ratings in column {name!r}") for name in items]
+        [numbers_in(table.get_column(name), f"ratings in column {name!r}") for name in items]
     )
-    given = table.to_native().index if column is None else table[column].to_native()
+    given = table.to_native().index if column is None else table.get_column(column).to_native()
     users, ids = as_column(given, "user"), as_column(items, "item")
     row, place = np.nonzero(~np.isnan(entries))
     values = entries[row, place]
@@ -76,7 +76,9 @@ def _is_wide(
         return True
     if getattr(getattr(table.to_native(), "columns", None), "name", None) is not None:
         return True
-    numeric = all(table[name].dtype.is_numeric() for name in names[1:] if name != chosen["user"])
+    numeric = all(
+        table.get_column(name).dtype.is_numeric() for name in names[1:] if name != chosen["user"]
+    )
     roles = columns_by_role(names).keys() - {"user"}
     return len(names) >= FEWEST_COLUMNS and numeric and not roles
 
@@ -86,10 +88,10 @@ def _user_column(
 ) -> str | None:
     """Return the column of the users, None for the index."""
     if chosen is not None:
-        return named_column(names, chosen, "user")
+        return named_column([name for name in names if isinstance(name, str)], chosen, "user")
     first, native = names[0], table.to_native()
     named = isinstance(first, str) and "user" in columns_by_role([first])
-    in_column = named or not table[first].dtype.is_numeric()
+    in_column = named or not table.get_column(first).dtype.is_numeric()
     in_index = table.implementation.is_pandas_like() and (
         native.index.name is not None or native.index.dtype.kind not in "iuf"
     )
