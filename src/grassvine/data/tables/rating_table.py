@@ -305,6 +305,6 @@ def separate_note(note: str) -> str:
 def refuse_shared(note: str) -> None:
     """Refuse ids that have ratings with several owners."""
     raise DataError(
-        f"{note}; rename or merge them, or set shared_users='separate' to treat them as separate "
-        "users."
+        f"{note}; rename or merge them, or set the option shared_users to 'separate' to take them "
+        "for separate users."
     )
