@@ -144,8 +144,9 @@ class RatingsModel:
 
         check_on_unknown(on_unknown)
         if users is None:
-            user = np.flatnonzero(self._private("a recommendation for all").counts > 0)
-            asked = self._private("").users.at(user)
+            private = self._private("recommend for all users")
+            user = np.flatnonzero(private.counts > 0)
+            asked = private.users.at(user)
         else:
             asked = as_column(users, "user")
             user = self._users(asked, on_unknown, owners)
