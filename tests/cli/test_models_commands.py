@@ -227,3 +227,37 @@ def test_inspect_says_which_parts_are_private(grassvine: Command, model: Path) -
     assert "private part users.arrow: ids of users private.safetensors: weights, biases" in shown
     told = grassvine("inspect", model, "--json").object["private"]
     assert told.keys() == PRIVATE and told["users.arrow"] == ["ids of users"]
+
+
+def test_a_user_of_several_owners_is_named_with_its_owner(
+    grassvine: Command, tmp_path: Path
+) -> None:
+    table, model = tmp_path / "shops.csv", tmp_path / "owned"
+    rows = [
+        f"{user},{item},{1 + (user * item + shift) % 5},{shop}"
+        for user in range(8)
+        for item in range(6)
+        for shift, shop in enumerate(("north", "south"))
+    ]
+    table.write_text("\n".join(["user,item,rating,shop", *rows]))
+    fit = ("complete", table, "--rank", 1, "--agents", "shop")
+    done = grassvine(*fit, "--shared-users", "error")
+    assert done.code == 3 and "8 user ids have ratings with several agents" in done.err
+    done = grassvine(*fit, "-o", model)
+    assert done.code == 0 and "they are separate users." in done.err
+    done = grassvine("recommend", model, "--user", 7, "--seen")
+    assert done.code == 3
+    assert "user 7 is not one user but 2, of the owners 'north', 'south'; name" in done.err
+    done = grassvine("recommend", model, "--user", 7, "--owner", "south", "--seen", "--json")
+    best = done.object["recommendations"][0]
+    assert (best["user"], best["owner"]) == (7, "south")
+    pairs = tmp_path / "pairs.csv"
+    pairs.write_text(f"user,item,shop\n7,{best['item']},south\n")
+    rating = grassvine("predict", model, pairs, "--json").object["predictions"][0]["rating"]
+    assert rating == pytest.approx(best["score"], rel=1e-12)
+    done = grassvine("recommend", model, "--users", pairs, "--seen", "-k", 1, "--json")
+    assert done.object["recommendations"][0]["owner"] == "south"
+    new = tmp_path / "new.csv"
+    new.write_text("user,item,rating,shop\n7,1,5,south\n")
+    done = grassvine("fold-in", model, new, "--json")
+    assert done.code == 0

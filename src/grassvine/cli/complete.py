@@ -55,6 +55,14 @@ def complete(
     separator: options.Separator = None,
     duplicates: options.Duplicates = "error",
     missing: options.Missing = "error",
+    shared_users: Annotated[
+        str,
+        typer.Option(
+            metavar="separate|error",
+            help="How to handle user ids with ratings of several owners: as separate users of "
+            "each, or as an error.",
+        ),
+    ] = "separate",
     config: ConfigFile = None,
     out: options.ModelOut = None,
     shared_only: options.SharedOnly = False,
@@ -71,6 +79,7 @@ def complete(
         "rho": options.number_or_auto("rho", rho),
         "duplicates": duplicates,
         "missing": missing,
+        "shared_users": shared_users,
     }
     job = CompletionJob(
         ratings,

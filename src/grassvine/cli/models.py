@@ -55,7 +55,8 @@ def predict(
     print_messages(asked.assumed)
     with progress("predicting"):
         if isinstance(loaded, RatingsModel):
-            frame = predict_ratings(loaded, asked, user, item, choice)
+            owner = inspect(model).card.parameters.get("agents")
+            frame = predict_ratings(loaded, asked, user, item, choice, owner)
         elif isinstance(loaded, TasksModel):
             column = task or str(inspect(model).card.parameters.get("task", "task"))
             frame = predict_targets(loaded, asked, column, choice)
@@ -68,6 +69,12 @@ def recommend(
     model: Model,
     user: Annotated[
         list[str] | None, typer.Option(metavar="ID", help="User id; may be repeated.")
+    ] = None,
+    owner: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Owner of each --user, if several owners have users of this id."
+        ),
     ] = None,
     users: Annotated[
         str | None,
@@ -87,9 +94,10 @@ def recommend(
 ) -> None:
     """Recommend the items with the highest predicted ratings, to all users by default."""
     from grassvine.data.tables import read_table
+    from grassvine.models import inspect
     from grassvine.models.queries import (
         load_ratings_model,
-        users_known,
+        owner_ids,
         users_listed,
         users_named,
     )
@@ -99,16 +107,18 @@ def recommend(
     loaded = load_ratings_model(model)
     if user and users:
         raise typer.BadParameter("use --user or --users, not both.")
+    if owner and not user:
+        raise typer.BadParameter("use --owner with --user.")
+    asked, owners = None, None
     if user:
         asked = users_named(loaded, user)
+        owners = owner_ids(loaded, owner) if owner else None
     elif users:
         table = read_table(users, separator=separator)
         print_messages(table.assumed)
-        asked = users_listed(loaded, table)
-    else:
-        asked = users_known(loaded)
+        asked, owners = users_listed(loaded, table, inspect(model).card.parameters.get("agents"))
     with progress("recommending"):
-        frame = loaded.recommend(asked, k, exclude_seen=not seen, on_unknown=choice)
+        frame = loaded.recommend(asked, k, exclude_seen=not seen, on_unknown=choice, owners=owners)
     write_table(frame, "recommendations", out, as_json)
 
 
@@ -145,11 +155,20 @@ def fold_in(
         may_replace(out, overwrite)
     loaded = load_ratings_model(model)
     table = read_table(ratings, separator=separator)
-    new = new_ratings(loaded, table, user=user, item=item, rating=rating, duplicates=choice)
+    card = inspect(model).card
+    new = new_ratings(
+        loaded,
+        table,
+        user=user,
+        item=item,
+        rating=rating,
+        duplicates=choice,
+        owner=card.parameters.get("agents"),
+    )
     print_messages(new.assumed)
     with progress("solving"):
         folded = loaded.with_users(
-            new.users,
+            new.users_with_owners,
             new.items,
             new.ratings,
             unknown_items="leave out" if leave_out else "raise",
@@ -157,9 +176,11 @@ def fold_in(
     if folded.left_out:
         print_messages([f"{folded.left_out} ratings of items unknown to the model were skipped."])
     if out is not None:
-        save(folded.model, out, inspect(model).card, overwrite=overwrite)
+        save(folded.model, out, card, overwrite=overwrite)
         print_messages([f"model: {out}"])
-    best = folded.model.recommend(new.users.series, k, on_unknown="fallback")
+    best = folded.model.recommend(
+        new.users.series, k, on_unknown="fallback", owners=new.users_with_owners.owners
+    )
     write_table(best, "recommendations", None, as_json)
 
 

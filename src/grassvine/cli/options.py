@@ -84,7 +84,7 @@ Missing = Annotated[
 OnUnknown = Annotated[
     str,
     typer.Option(
-        metavar="raise|nan|fallback",
+        metavar="raise|nan|fallback|warn",
         help="How to handle users, items or tasks unknown to the model.",
     ),
 ]

@@ -5,7 +5,7 @@ from typing import Any, Self
 from grassvine.baselines import DLMaFit, rtrmc, spectral_start
 from grassvine.data.tables.conversion import backend_of
 from grassvine.data.tables.rating_input import Missing
-from grassvine.data.tables.rating_table import Duplicates
+from grassvine.data.tables.rating_table import Duplicates, SharedUsers
 from grassvine.engines import Engine
 from grassvine.estimators.completion import DecentralizedCompleter, rank_of_items
 from grassvine.estimators.options import RandomState, as_seed
@@ -53,7 +53,8 @@ class DLMaFitCompleter(DecentralizedCompleter):
         duplicates: Duplicates = "error",
         missing: Missing = "error",
         scale: tuple[float, float] | None = None,
-        on_unknown: OnUnknown = "raise",
+        shared_users: SharedUsers = "separate",
+        on_unknown: OnUnknown = "warn",
         engine: str | Engine = "local",
         warm_start: bool = False,
         random_state: RandomState = 0,
@@ -70,6 +71,7 @@ class DLMaFitCompleter(DecentralizedCompleter):
         self.duplicates = duplicates
         self.missing = missing
         self.scale = scale
+        self.shared_users = shared_users
         self.on_unknown = on_unknown
         self.engine = engine
         self.warm_start = warm_start
@@ -105,7 +107,7 @@ class RTRMCCompleter(RatingsEstimator):
         duplicates: Duplicates = "error",
         missing: Missing = "error",
         scale: tuple[float, float] | None = None,
-        on_unknown: OnUnknown = "raise",
+        on_unknown: OnUnknown = "warn",
         random_state: RandomState = 0,
     ):
         self.rank = rank

@@ -7,7 +7,8 @@ from grassvine.data import Ids
 from grassvine.data.stored import RatingDataset
 from grassvine.data.tables.conversion import backend_of
 from grassvine.data.tables.rating_input import Missing
-from grassvine.data.tables.rating_table import Duplicates
+from grassvine.data.tables.rating_rules import RatingRules
+from grassvine.data.tables.rating_table import Duplicates, SharedUsers
 from grassvine.engines import Engine
 from grassvine.estimators.callbacks import CallbackSupport, fit_with_callbacks
 from grassvine.estimators.fitted import (
@@ -60,6 +61,7 @@ class DecentralizedCompleter(CallbackSupport, RatingsEstimator):
     engine: str | Engine
     random_state: RandomState
     warm_start: bool
+    shared_users: SharedUsers
 
     def _formulation(self, table: RatingSource, n_agents: int) -> RatingsFormulation:
         raise NotImplementedError
@@ -70,10 +72,14 @@ class DecentralizedCompleter(CallbackSupport, RatingsEstimator):
 
         Parameters
         ----------
-        X : data frame, SciPy matrix, array, list of data frames, RatingTable or RatingDataset
-            A frame (pandas, polars, pyarrow) with one row per rating; or a matrix with one row per
-            user and one column per item, where NaN is unknown in a dense one; or, with ``y``, one
-            pair of user and item per row. A list has one frame per agent, each with its own users.
+        X : data frame, path, SciPy matrix, array, dict, list of data frames, RatingTable or \
+                RatingDataset
+            A frame (pandas, polars, also lazy, pyarrow) with one row per rating, or with one row
+            per user and one column per item (:mod:`grassvine.data.tables.wide` has the rule); a
+            file that :func:`grassvine.datasets.read_ratings` reads; a matrix with one row per user
+            and one column per item, where NaN is unknown in a dense one; ``{user: {item:
+            rating}}``; or, with ``y``, a user, an item and perhaps an owner per row. A list has one
+            frame per agent.
             The parts of a :class:`RatingDataset` are read by the agents; its model has no users
             until ``partial_fit`` or ``fold_in`` adds some.
         y : array-like, optional
@@ -109,6 +115,9 @@ class DecentralizedCompleter(CallbackSupport, RatingsEstimator):
         set_run_attributes(self, result)
         self.n_agents_ = len(parts)
         return self
+
+    def _rules(self) -> RatingRules:
+        return RatingRules(self.duplicates, self.missing, self.scale, self.shared_users)
 
     def _source(self, X: Any, y: Any) -> RatingSource:
         if not isinstance(X, RatingDataset):
@@ -149,8 +158,9 @@ class MatrixCompleter(DecentralizedCompleter):
         the paper's formulation by those methods.
     agents : int or str
         Among how many agents to divide the users; or the column of the table that names the owner
-        of each rating. Ignored where a list of tables is given: each is an agent's; and of a
-        :class:`RatingDataset`, which has its own agents, columns and rules.
+        of each rating, also if the ratings are passed as ``y``. Ignored where a list of tables is
+        given: each is an agent's; and of a :class:`RatingDataset`, which has its own agents,
+        columns and rules.
     network : str or Network
         Who is linked to whom: ``"ring"``, ``"path"``, ``"star"``, ``"grid"``, ``"complete"``,
         ``"exponential"``, ``"random"``.
@@ -174,8 +184,12 @@ class MatrixCompleter(DecentralizedCompleter):
         What to do with rows without a rating.
     scale : pair of floats, optional
         The least and greatest rating there can be; others are refused.
-    on_unknown : {"raise", "nan", "fallback"}
-        What predictions for unknown users or items are.
+    shared_users : {"separate", "error"}
+        What to do with a user id that has ratings with several owners: take it for a separate user
+        of each, who is identified by id and owner in predictions, or refuse it.
+    on_unknown : {"warn", "fallback", "nan", "raise"}
+        What predictions for unknown users or items are; ``"fallback"`` takes the known biases, or
+        the most rated items, and ``"warn"`` does the same with one warning that counts them.
     engine : str or Engine
         Where agents run: ``"local"``, ``"threads"`` or ``"ray"``.
     warm_start : bool
@@ -220,7 +234,8 @@ class MatrixCompleter(DecentralizedCompleter):
         duplicates: Duplicates = "error",
         missing: Missing = "error",
         scale: tuple[float, float] | None = None,
-        on_unknown: OnUnknown = "raise",
+        shared_users: SharedUsers = "separate",
+        on_unknown: OnUnknown = "warn",
         engine: str | Engine = "local",
         warm_start: bool = False,
         random_state: RandomState = 0,
@@ -239,6 +254,7 @@ class MatrixCompleter(DecentralizedCompleter):
         self.duplicates = duplicates
         self.missing = missing
         self.scale = scale
+        self.shared_users = shared_users
         self.on_unknown = on_unknown
         self.engine = engine
         self.warm_start = warm_start

@@ -78,8 +78,9 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
     max_iter : int, default=200
         For gossip: approximate number of updates per agent; N/8 times as many among N > 8 agents
         if method ``"gossip"`` lets ρ grow, since a longer network needs more.
-    on_unknown : {"raise", "nan", "fallback"}, default="raise"
-        What to do with unknown tasks; ``"fallback"`` is the mean prediction of the known tasks.
+    on_unknown : {"warn", "fallback", "nan", "raise"}, default="warn"
+        What to do with unknown tasks; ``"fallback"`` is the mean prediction of the known tasks,
+        ``"warn"`` the same with one warning that counts the samples.
     random_state : int, RandomState or None, default=0
         Random seed; None draws a new one at each fit.
     verbose : int, default=0
@@ -118,7 +119,7 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         engine: str | Engine = "local",
         rho: Rho = "auto",
         max_iter: int = 200,
-        on_unknown: OnUnknown = "raise",
+        on_unknown: OnUnknown = "warn",
         random_state: RandomState = 0,
         verbose: int = 0,
     ):

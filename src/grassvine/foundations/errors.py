@@ -17,6 +17,7 @@
     └── MissingExtra (ImportError)   an optional dependency is not installed
 
     ConvergenceWarning (UserWarning) an iteration stopped before it converged
+    UnknownIdWarning (UserWarning)   a model was asked about users, items or tasks it does not know
 
 Each message states what is wrong and where, and how to fix it. It may quote what somebody else
 wrote: control characters, which a terminal would obey, are escaped, and long quotations are cut.
@@ -110,6 +111,10 @@ class MissingExtra(GrassvineError, ImportError):
 
 class ConvergenceWarning(UserWarning):
     """An iteration stopped before it converged; its result is the best found so far."""
+
+
+class UnknownIdWarning(UserWarning):
+    """A model was asked about users, items or tasks that it does not know."""
 
 
 def unknown(what: str, given: object, known: Iterable[str]) -> str:

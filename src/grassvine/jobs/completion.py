@@ -7,7 +7,7 @@ from typing import Any, Literal
 from grassvine.data.stored import RatingDataset
 from grassvine.data.tables import RatingTable
 from grassvine.data.tables.rating_input import Missing
-from grassvine.data.tables.rating_table import Duplicates
+from grassvine.data.tables.rating_table import Duplicates, SharedUsers
 from grassvine.datasets import read_ratings
 from grassvine.estimators.completion import MatrixCompleter
 from grassvine.estimators.rating_models import Regularization
@@ -49,6 +49,7 @@ class CompletionJob(EngineOptions):
     separator: str | None = None
     duplicates: Duplicates = "error"
     missing: Missing = "error"
+    shared_users: SharedUsers = "separate"
     stored: bool = False
 
     def read(self) -> RatingTable | RatingDataset:
@@ -64,6 +65,7 @@ class CompletionJob(EngineOptions):
             agent=self.agents if isinstance(self.agents, str) else None,
             duplicates=self.duplicates,
             missing=self.missing,
+            shared_users=self.shared_users,
         )
 
     def hash(self, data: RatingTable | RatingDataset) -> str:
@@ -137,6 +139,7 @@ class CompletionJob(EngineOptions):
             rating=self.rating,
             duplicates=self.duplicates,
             missing=self.missing,
+            shared_users=self.shared_users,
         )
 
 

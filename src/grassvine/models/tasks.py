@@ -24,7 +24,13 @@ from grassvine.foundations.arrays import Array, Indices, as_basis, as_matrix, as
 from grassvine.foundations.described import Described
 from grassvine.foundations.errors import BasisError, DataError
 from grassvine.foundations.options import real_number
-from grassvine.models.unknown import OnUnknown, check_known, check_on_unknown
+from grassvine.models.unknown import (
+    FALLBACK,
+    OnUnknown,
+    check_known,
+    check_on_unknown,
+    warn_unknown,
+)
 from grassvine.problems.multitask import MultitaskProblem
 
 
@@ -178,8 +184,9 @@ class TasksModel(Described):
         features : array of shape (n_samples, n_features)
         tasks : list, array or series of ids
             The task of each sample.
-        on_unknown : {"raise", "nan", "fallback"}, default="raise"
-            What to do with unknown tasks; ``"fallback"`` is the mean prediction of the known tasks.
+        on_unknown : {"raise", "nan", "fallback", "warn"}, default="raise"
+            What to do with unknown tasks; ``"fallback"`` is the mean prediction of the known tasks,
+            ``"warn"`` the same with a warning.
         """
         check_on_unknown(on_unknown)
         reduced = self.shared.standardised(features) @ self.shared.basis
@@ -202,8 +209,11 @@ class TasksModel(Described):
             rows = numbers[known]
             products = np.einsum("kr,kr->k", reduced[known], self.private.weights[rows])
             targets[known] = products + self.private.intercepts[rows]
-        if on_unknown == "fallback" and not known.all():
+        if on_unknown in FALLBACK and not known.all():
             weights, intercept = self._mean_task()
+            if on_unknown == "warn":
+                instead = "they get the mean prediction of the known tasks"
+                warn_unknown("samples", {"task": (asked, known)}, instead)
             targets[~known] = reduced[~known] @ weights + intercept
         return TaskPredictions(targets, known)
 

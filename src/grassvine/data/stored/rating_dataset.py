@@ -16,7 +16,13 @@ from grassvine.data.stored.rating_place import RatingPlace, find_ratings
 from grassvine.data.stored.rating_scan import RatingScan, scan_ratings
 from grassvine.data.tables.rating_input import Missing, Scale, united
 from grassvine.data.tables.rating_rules import RatingRules
-from grassvine.data.tables.rating_table import Duplicates, refuse_shared
+from grassvine.data.tables.rating_table import (
+    Duplicates,
+    SharedUsers,
+    owned_users,
+    refuse_shared,
+    separate_note,
+)
 from grassvine.foundations.arrays import Indices
 from grassvine.foundations.errors import DataError, unknown
 
@@ -64,6 +70,7 @@ class RatingDataset:
         duplicates: Duplicates = "error",
         missing: Missing = "error",
         scale: Scale | None = None,
+        shared_users: SharedUsers = "separate",
     ) -> "RatingDataset":
         """Create a dataset from Parquet files with a column that names the agent of each rating.
 
@@ -76,10 +83,10 @@ class RatingDataset:
             The column; agents are sorted by name.
         user, item, rating : str, optional
             The columns; found by name if omitted.
-        duplicates, missing, scale
+        duplicates, missing, scale, shared_users
             As in :func:`ratings_from_frame`. Duplicates are found when the agents read their parts.
         """
-        rules = RatingRules(duplicates, missing, scale)
+        rules = RatingRules(duplicates, missing, scale, shared_users)
         chosen = {"user": user, "item": item, "rating": rating}
         found = find_ratings(_absolute(source), chosen, agent)
         scan = scan_ratings(found, rules)
@@ -98,6 +105,7 @@ class RatingDataset:
         duplicates: Duplicates = "error",
         missing: Missing = "error",
         scale: Scale | None = None,
+        shared_users: SharedUsers = "separate",
     ) -> "RatingDataset":
         """Create a dataset from one file per agent, in any format that :func:`read_table` reads.
 
@@ -106,7 +114,7 @@ class RatingDataset:
         """
         if isinstance(sources, str | os.PathLike) or not len(sources):
             raise DataError(f"the files are {sources!r}; pass a list with one file per agent.")
-        rules = RatingRules(duplicates, missing, scale)
+        rules = RatingRules(duplicates, missing, scale, shared_users)
         chosen = {"user": user, "item": item, "rating": rating}
         places: list[RatingPlace] = []
         scans: list[RatingScan] = []
@@ -137,16 +145,21 @@ class RatingDataset:
         np.add.at(counts, item, np.concatenate([scan.counts.to_numpy() for scan in scans]))
         lowest = min(scan.lowest for scan in scans)
         highest = max(scan.highest for scan in scans)
+        n_users, note = _users(scans, names)
+        if note is not None:
+            if rules.shared_users == "error":
+                refuse_shared(note)
+            assumed += (separate_note(note),)
         if lowest == highest and counts.sum() > 1:
             assumed += (f"All ratings are {lowest:g}; there is nothing to learn.",)
         return cls(
             parts=tuple(
-                RatingPart(name, place, rules, items)
+                RatingPart(name, place, rules, items, owned=note is not None)
                 for name, place in zip(names, places, strict=True)
             ),
             items=items,
             counts=counts,
-            n_users=_n_users(scans, names),
+            n_users=n_users,
             n_ratings=sum(scan.n_ratings for scan in scans),
             lowest=lowest,
             highest=highest,
@@ -211,14 +224,12 @@ def _absolute(source: str | os.PathLike[str]) -> str:
     return os.path.abspath(source)
 
 
-def _n_users(scans: Sequence[RatingScan], names: Sequence[Any]) -> int:
-    """Return the number of users."""
+def _users(scans: Sequence[RatingScan], names: Sequence[Any]) -> tuple[int, str | None]:
+    """Return the number of users, counting an id once per agent, and a note on shared ids."""
     import polars as pl
 
     users, user = Ids.number(united([scan.users for scan in scans], "user"), "user")
     owner = np.concatenate([scan.owners.to_numpy() for scan in scans])
-    owners = np.empty(len(users), dtype=np.int64)
-    owners[user] = owner
     by_file = scans[0].agents is None
-    refuse_shared(users, user, Ids(pl.Series(names)), owner, owners, by_file)
-    return len(users)
+    owned = owned_users(users, user, Ids(pl.Series(names)), owner, by_file)
+    return len(owned.users), owned.note

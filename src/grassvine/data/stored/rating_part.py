@@ -30,12 +30,15 @@ class RatingPart:
     rules : RatingRules
     items : Ids
         The items of all agents.
+    owned : bool
+        Whether user ids are told apart by owner, because some occur with several agents.
     """
 
     name: Any
     place: RatingPlace
     rules: RatingRules
     items: Ids
+    owned: bool = False
 
     def __call__(self) -> Ratings:
         """Read the ratings, with indices of the shared items and users numbered from 0."""
@@ -81,4 +84,7 @@ class RatingPart:
         # both id lists are ascending, so the entries of a user stay in order
         items = number.astype(np.int32)[own.ratings.items]
         ratings = Ratings(len(self.items), own.ratings.starts, items, own.ratings.values)
-        return RatingTable(own.users, self.items, ratings, assumed=own.assumed)
+        users = own.users
+        if self.owned:
+            users = Ids(users.series, pl.Series([self.name]).new_from_index(0, len(users)))
+        return RatingTable(users, self.items, ratings, assumed=own.assumed)
