@@ -18,7 +18,15 @@ from grassvine.problems import BiasedModel
 from grassvine.protocol.observers import AllFinished
 from grassvine.sums.biased import BiasedFactorization
 from grassvine.sums.biased_fit import BiasedIterate, StoppingCriteria, fit_biased
-from grassvine.sums.biased_selection import choose_biased, most_sums
+from grassvine.sums.biased_selection import (
+    STRENGTH_RATIO,
+    STRENGTHS,
+    Candidate,
+    Trial,
+    choose_biased,
+    most_sums,
+    search,
+)
 from grassvine.sums.program import Program, flat, run_pooled, shaped
 
 RANK = 3
@@ -282,3 +290,54 @@ def test_wrong_problems_are_refused() -> None:
         plan(BiasedFactorization(ranks=(RANK + 1,)), gv.networks.path(2)).agent(
             0, gv.BiasedCompletionProblem(table())
         )
+
+
+@pytest.mark.parametrize("best", [2.0**-4, 2.0**-0.5, 1.0, 2.0**1.5, 2.0**3])
+def test_the_search_goes_outward_until_the_best_value_is_inside_the_grid(best: float) -> None:
+    tried: list[float] = []
+
+    def at(value: float) -> Candidate:
+        tried.append(value)
+        nothing: Any = None
+        return Candidate(value, nothing, abs(np.log(value / best)), 0)
+
+    def fit(value: float, before: Candidate) -> Trial:
+        yield from ()  # a program without sums
+        return at(value)
+
+    searching = search(at(1.0), 1.0, STRENGTH_RATIO, STRENGTHS, fit)
+    with pytest.raises(StopIteration) as end:
+        next(searching)
+    assert end.value.value.strength == pytest.approx(best)
+    assert min(tried) < best * 0.99 and max(tried) > best * 1.01
+
+
+def test_factors_must_beat_the_biases_alone() -> None:
+    """On tables of biases and noise no rank is chosen, and a given rank has factors of 0."""
+    rng = stream(4, "data", "biases")
+    truth = 3.0 + rng.standard_normal(40) + rng.standard_normal((300, 1))
+    users, items = np.nonzero(rng.random(truth.shape) < 0.2)
+    values = truth[users, items] + rng.standard_normal(len(users))
+    ratings = gv.Ratings.from_arrays(users, items, values, n_users=300, n_items=40)
+    problem = gv.BiasedCompletionProblem(ratings)
+    chosen, _ = pooled(choose_biased(problem, start(), ranks=(0, 1, 3)))
+    assert chosen.factors.shape == (40, 0)
+    given, _ = pooled(choose_biased(problem, start()))
+    assert given.factors.shape == (40, RANK) and not given.factors.any()
+    alone, _ = pooled(choose_biased(problem, start(), ranks=(0,)))
+    np.testing.assert_allclose(given.item_biases, alone.item_biases, atol=1e-6)
+
+
+def test_the_biases_alone_are_those_of_a_direct_solution() -> None:
+    """Rank 0 minimises the same cost as a ridge regression on user and item indicators."""
+    ratings = table(n_users=30, n_items=12)
+    criteria = StoppingCriteria(300, 1e-15)
+    problem = gv.BiasedCompletionProblem(ratings)
+    model, _ = pooled(fit_biased(problem, np.zeros((12, 0)), 1.0, 2.0, criteria))
+    design = np.zeros((ratings.n_values, 12 + 30))
+    design[np.arange(len(design)), ratings.items] = 1.0
+    design[np.arange(len(design)), 12 + ratings.users_of_values()] = 1.0
+    gram = design.T @ design + 2.0 * np.eye(42)
+    wanted = np.linalg.solve(gram, design.T @ (ratings.values - model.centre))
+    # A relative change of the cost of 1e-15 leaves about its square root in the biases.
+    np.testing.assert_allclose(model.item_biases, wanted[:12], atol=1e-6)

@@ -5,7 +5,8 @@ values of pure noise are at most about σ(√(n/m) + √(n/u)), and the nuclear 
 below μ. So μ is sought as a multiple of that scale. The search starts at 1 and goes down by √2
 while the held-out error falls, each fit starting at the previous solution; if the first step does
 not help it goes up instead, so that the best candidate lies inside the grid. μ_b has no unit; it is
-searched in the same way by factors of 3. The model of the biases alone is always a candidate.
+searched in the same way by factors of 3. The model of the biases alone is always a candidate, and
+factors must beat it by more than one standard error.
 The best candidate is fitted again to all entries.
 """
 
@@ -16,6 +17,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array, as_matrix
 from grassvine.problems.biased_completion import BiasedCompletionProblem, BiasedModel
 from grassvine.sums.biased_fit import (
@@ -151,18 +153,41 @@ def _choose(
         BIAS_REGULARIZATION,
     )
     alone = yield from choose_bias_regularization(alone)
-    candidates = [alone]
+    best: Candidate | None = None
     for rank in ranks or (start.shape[1],):
         if rank:
-            candidates.append((yield from at_rank(rank, alone.model.bias_regularization)))
-    best = alone
-    for candidate in candidates[1:]:
-        best = candidate if candidate.error < (1.0 - MARGIN) * best.error else best
+            candidate = yield from at_rank(rank, alone.model.bias_regularization)
+            if best is None or candidate.error < (1.0 - MARGIN) * best.error:
+                best = candidate
+    if best is None or not (yield from is_better(rest, held, best, alone)):
+        log.chosen = alone.row
+        first = alone.model
+        if best is not None and len(ranks) < 2:  # keep the rank that was asked for
+            first = replace(first, factors=np.zeros_like(best.model.factors))
+        return (yield from _fit_all(problem, first, alone, criteria))
     log.chosen = best.row
-    if best is alone and len(candidates) == 2:
-        zeros = np.zeros_like(candidates[1].model.factors)
-        return (yield from _fit_all(problem, replace(alone.model, factors=zeros), best, criteria))
     return (yield from _fit_all(problem, best.model, best, criteria))
+
+
+def is_better(
+    rest: BiasedCompletionProblem, held: Ratings, candidate: Candidate, alone: Candidate
+) -> Subprogram[bool]:
+    """Return whether a candidate beats the biases alone by more than one standard error.
+
+    The standard error is that of the mean difference of squared errors over the held-out entries.
+    A smaller gain may be chance, and on sparse tables it usually is.
+    """
+
+    def own() -> tuple[float, float, float]:
+        errors = [(rest.predict(c.model, held) - held.values) ** 2 for c in (candidate, alone)]
+        gains = errors[1] - errors[0]
+        return float(gains.sum()), float(gains @ gains), float(held.n_values)
+
+    total, squares, count = yield from all_reduce(candidate.point.iterate, own)
+    n_held = max(float(count), 1.0)
+    mean = float(total) / n_held
+    variance = max(float(squares) / n_held - mean * mean, 0.0)
+    return mean > math.sqrt(variance / n_held)
 
 
 def search(
@@ -204,7 +229,7 @@ def most_sums(criteria: StoppingCriteria, n_ranks: int) -> int:
     n_strengths = sum(1 for _ in _both(STRENGTH, STRENGTH_RATIO, STRENGTHS))
     n_biases = sum(1 for _ in _both(BIAS_REGULARIZATION, BIAS_RATIO, BIAS_REGULARIZATIONS))
     n_candidates = 1 + n_biases + n_ranks * (1 + n_strengths + n_biases)
-    return 2 + n_candidates * (criteria.max_iter + 1) + criteria.max_iter
+    return 3 + n_candidates * (criteria.max_iter + 1) + criteria.max_iter
 
 
 def _fit_all(
