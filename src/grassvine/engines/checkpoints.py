@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from grassvine.foundations.errors import CheckpointError, OutputError
+from grassvine.foundations.errors import CheckpointError, Option, OutputError
 from grassvine.foundations.files import make_folder, write_whole
 from grassvine.networks.timetable import Timetable
 from grassvine.protocol.agent import State
@@ -147,7 +147,9 @@ class Checkpoints:
         if newest.slot and not resume:
             raise CheckpointError(
                 f"{found.folder} already holds checkpoints up to slot {newest.slot}; resume that "
-                "run (resume=True, --resume) or choose another folder."
+                "run with ",
+                Option("resume", True),
+                ", or choose another folder.",
             )
         return found
 

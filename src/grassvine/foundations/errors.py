@@ -18,15 +18,56 @@
 
     ConvergenceWarning (UserWarning) an iteration stopped before it converged
 
-Each message states what is wrong and where, and how to fix it.
+Each message states what is wrong and where, and how to fix it, in the words of the interface that
+was used: where it names a parameter, it contains an :class:`Option`, which reads
+``duplicates='mean'`` in Python and ``--duplicates mean`` on the command line. What had been assumed
+about a file before the error was found is in the notes of the exception.
 """
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Self
+
+NO_VALUE = object()
 
 
-class GrassvineError(Exception):
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A parameter that a message names, and perhaps a value to give it."""
+
+    name: str
+    value: object = NO_VALUE
+
+    def __str__(self) -> str:
+        """Return the option as it is written in Python."""
+        return self.name if self.value is NO_VALUE else f"{self.name}={self.value!r}"
+
+
+class Worded:
+    """An exception or warning whose arguments are the parts of its message: text and options."""
+
+    args: tuple[object, ...]
+
+    def __str__(self) -> str:
+        """Return the message as a Python user reads it."""
+        return self.render(str)
+
+    def render(self, write: Callable[[Option], str]) -> str:
+        """Return the message with each option written by ``write``."""
+        return "".join(write(p) if isinstance(p, Option) else str(p) for p in self.args)
+
+
+class GrassvineError(Worded, Exception):
     """Base class of all exceptions raised by grassvine."""
+
+    def within(self, place: str) -> Self:
+        """Return the same error with the place where it occurred in front."""
+        error = type(self)(f"{place}: ", *self.args)
+        for note in getattr(self, "__notes__", ()):
+            error.add_note(note)
+        return error
 
 
 class InputError(GrassvineError, ValueError):
@@ -64,6 +105,9 @@ class CheckpointError(InputError):
 class OutputError(GrassvineError, OSError):
     """A file or folder cannot be written."""
 
+    def __init__(self, *parts: object):
+        self.args = parts  # OSError would keep two of them
+
 
 class AgentError(GrassvineError, RuntimeError):
     """An agent failed during a run."""
@@ -74,7 +118,7 @@ class AgentError(GrassvineError, RuntimeError):
         self.slot = slot
         self.cause = cause
 
-    def __str__(self) -> str:
+    def render(self, write: Callable[[Option], str]) -> str:
         """Return the agent, the slot and the cause."""
         return f"agent {self.agent} failed at slot {self.slot}: {self.cause}"
 
@@ -91,20 +135,36 @@ class MissingExtra(GrassvineError, ImportError):
         self.wanted_for = wanted_for
         self.extra = extra
 
-    def __str__(self) -> str:
+    def render(self, write: Callable[[Option], str]) -> str:
         """Return the command that installs the dependency."""
         return (
             f"{self.wanted_for} needs an optional dependency: pip install 'grassvine[{self.extra}]'"
         )
 
 
-class ConvergenceWarning(UserWarning):
+class ConvergenceWarning(Worded, UserWarning):
     """An iteration stopped before it converged; its result is the best found so far."""
 
 
 def unknown(what: str, given: object, known: Iterable[str]) -> str:
     """Return the error message for an unknown name, suggesting the closest known one."""
+    return f"unknown {what} {given!r}; {nearest(given, known)}"
+
+
+def nearest(given: object, known: Iterable[str]) -> str:
+    """Return a hint: the known name closest to the given one, or all of them."""
     names = sorted(known)
     near = difflib.get_close_matches(str(given), names, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(names)}."
-    return f"unknown {what} {given!r}; {hint}"
+    return f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(names)}."
+
+
+@contextmanager
+def noting(notes: Iterable[str]) -> Iterator[None]:
+    """Add what was assumed so far to the notes of an error, once each."""
+    try:
+        yield
+    except GrassvineError as error:
+        for note in notes:
+            if note not in getattr(error, "__notes__", ()):
+                error.add_note(note)
+        raise

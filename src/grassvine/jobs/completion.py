@@ -10,7 +10,7 @@ from grassvine.data.tables.rating_table import Duplicates
 from grassvine.datasets import read_ratings
 from grassvine.estimators.completion import MatrixCompleter
 from grassvine.estimators.rating_models import Regularization
-from grassvine.foundations.errors import PlanError
+from grassvine.foundations.errors import Option, PlanError
 from grassvine.jobs.base import JobResult, run_report, stopwatch
 from grassvine.jobs.engine_options import EngineOptions
 
@@ -113,13 +113,17 @@ class CompletionJob(EngineOptions):
         """Count the ratings of agents that will read their own."""
         if self.holdout:
             raise PlanError(
-                "nothing can be held out of ratings that are not read here; leave --holdout out, "
-                "or leave --stored out."
+                "nothing can be held out of ratings that are not read here; omit ",
+                Option("holdout"),
+                " or ",
+                Option("stored"),
+                ".",
             )
         if not isinstance(self.agents, str):
             raise PlanError(
-                f"{self.agents} agents cannot each read their own part, for nothing says which it "
-                "is; give --agents the column that names each rating's owner."
+                f"the parts of {self.agents} agents are not known, so they cannot read them; use ",
+                Option("agents"),
+                " with the column that names each rating's owner.",
             )
         return RatingDataset.by_column(
             self.data,

@@ -9,7 +9,7 @@ from grassvine.data import Tasks, hold_out_samples
 from grassvine.data.tables import TaskTable, read_table, tasks_from_frame
 from grassvine.estimators.multitask import MultitaskRegressor
 from grassvine.foundations.arrays import Array
-from grassvine.foundations.errors import DataError
+from grassvine.foundations.errors import DataError, Option
 from grassvine.jobs.base import JobResult, run_report, stopwatch
 from grassvine.jobs.engine_options import EngineOptions
 
@@ -58,7 +58,8 @@ class MultitaskJob(EngineOptions):
         train, test = hold_out_samples(data.tasks, self.holdout, seed=self.seed)
         if self.holdout and not test.n_values:
             raise DataError(
-                f"holdout={self.holdout:g} holds out no samples; choose a larger fraction, or 0."
+                Option("holdout", self.holdout),
+                " holds out no samples; choose a larger fraction, or 0.",
             )
         estimator = MultitaskRegressor(
             self.rank,

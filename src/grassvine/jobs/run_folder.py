@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from grassvine.foundations.arrays import Array
-from grassvine.foundations.errors import DataError, OutputError, unknown
+from grassvine.foundations.errors import DataError, Option, OutputError, unknown
+from grassvine.foundations.files import exists
 from grassvine.jobs.base import Job, JobResult
 from grassvine.jobs.completion import CompletionJob
 from grassvine.jobs.multitask import MultitaskJob
@@ -84,7 +85,7 @@ def refuse_folder(path: str | os.PathLike[str], *, overwrite: bool) -> bool:
             "choose another path."
         )
     if inside and not overwrite:
-        raise OutputError(f"{target} already exists; choose another path, or add --overwrite.")
+        raise exists(target)
     return True
 
 
@@ -153,13 +154,17 @@ def rerun(run: SavedRun, data: str | None = None) -> Rerun:
     if data is not None:
         job = replace(job, data=data)
     if job.data == "-" and data is None:
-        raise DataError("the run read standard input; add --data FILE with the same data.")
+        raise DataError(
+            "the run read standard input; use ", Option("data", "FILE"), " with the same data."
+        )
     given = job.read()
     digest = job.hash(given)
     if digest != run.data_hash:
         raise DataError(
             f"{job.data} differs from the data of the run: its hash is {digest[:12]}…, not "
-            f"{run.data_hash[:12]}…; add --data FILE with the same data."
+            f"{run.data_hash[:12]}…; use ",
+            Option("data", "FILE"),
+            " with the same data.",
         )
     result = job.learn(given)
     now = versions()

@@ -14,7 +14,7 @@ from grassvine.data.tables.numerals import numbers_of
 from grassvine.data.tables.rating_input import ratings_from_frame
 from grassvine.data.tables.rating_table import Duplicates, RatingTable
 from grassvine.foundations.arrays import Array
-from grassvine.foundations.errors import DataError, ModelError
+from grassvine.foundations.errors import DataError, ModelError, Option
 from grassvine.models.persistence.files import load
 from grassvine.models.ratings import RatingsModel
 from grassvine.models.subspace import SubspaceModel
@@ -93,8 +93,9 @@ def users_known(model: RatingsModel) -> "pl.Series":
     """Return all users with at least one rating."""
     if model.private is None:
         raise DataError(
-            "the model has no users because its private part is missing; name users and add "
-            "--on-unknown fallback, or fold users in."
+            "the model has no users because its private part is missing; name users and use ",
+            Option("on_unknown", "fallback"),
+            ", or fold users in.",
         )
     return model.private.users.at(np.flatnonzero(model.private.counts > 0))
 

@@ -46,7 +46,7 @@ class RatingPart:
         try:
             return self._read()
         except DataError as cause:
-            raise DataError(f"agent {self.name!r}: {cause}") from None
+            raise cause.within(f"agent {self.name!r}") from None
 
     def _read(self) -> RatingTable:
         place = self.place

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 from grassvine.data.stored.lazy_tables import scan_parquet, scan_table
 from grassvine.data.tables.columns import guess_columns, named_column, unidentified
-from grassvine.foundations.errors import DataError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -66,7 +65,7 @@ def find_ratings(
         named_column(names, agent, "agent")
     columns, by_place = guess_columns([name for name in names if name != agent], chosen)
     if by_place:
-        raise DataError(unidentified(by_place, names, source))
+        raise unidentified(by_place, names, source)
     if None in chosen.values():
         held = ", ".join(f"{columns[role]!r} holds the {role}s" for role in chosen)
         assumed += (f"By name, {held}.",)

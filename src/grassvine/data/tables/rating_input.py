@@ -7,7 +7,7 @@ import numpy as np
 
 from grassvine.data.ids import Ids, as_column, kind_of
 from grassvine.data.ratings import Ratings
-from grassvine.data.tables.columns import guess_columns, listing, named_column
+from grassvine.data.tables.columns import guess_columns, listing, named_column, option_list
 from grassvine.data.tables.files import Table
 from grassvine.data.tables.frames import numbers_in, open_frame
 from grassvine.data.tables.rating_table import (
@@ -18,7 +18,8 @@ from grassvine.data.tables.rating_table import (
     refuse_outside,
 )
 from grassvine.foundations.arrays import Array, as_numbers
-from grassvine.foundations.errors import DataError, unknown
+from grassvine.foundations.errors import DataError, Option
+from grassvine.foundations.options import choice
 
 if TYPE_CHECKING:
     import narwhals
@@ -94,7 +95,7 @@ def ratings_from_frames(
         try:
             rows, notes = _rows_of_frame(frame, columns, None, missing, scale)
         except DataError as cause:
-            raise DataError(f"table {number}: {cause}") from None
+            raise cause.within(f"table {number}") from None
         parts.append(rows)
         assumed += [f"Table {number}: {note}" for note in notes]
     all_rows = Rows(
@@ -209,8 +210,9 @@ def _refuse_contradiction(table: "narwhals.DataFrame[Any]", columns: dict[str, s
         reason = f"{columns['time']!r} (by position the times) contains no times"
     if reason:
         raise DataError(
-            f"the column names are not recognised, and {reason}; choose the columns explicitly "
-            f"(options: user, item, rating). {listing(table.columns)}"
+            f"the column names are not recognised, and {reason}; choose the columns with ",
+            *option_list(("user", "item", "rating")),
+            f". {listing(table.columns)}",
         )
 
 
@@ -246,8 +248,7 @@ def _checked(
     """Check the columns and treat missing ratings; return the rows and notes on dropped ones."""
     import polars as pl
 
-    if missing not in MISSING:
-        raise DataError(unknown("choice for missing", missing, MISSING))
+    choice("missing", missing, MISSING, error=DataError)
     if not len(users) == len(items) == len(values) or values.ndim != 1:
         raise DataError(
             f"got {len(users)} users, {len(items)} items and ratings of shape {values.shape}; "
@@ -262,7 +263,9 @@ def _checked(
             shown = ", ".join(map(str, rows[:3])) + (", …" if n_unknown > 3 else "")
             raise DataError(
                 f"{n_unknown} of {len(values)} ratings are missing, NaN or infinite (rows {shown}, "
-                "counting from 0); remove those rows, or set the option missing to 'drop'."
+                "counting from 0); remove those rows, or use ",
+                Option("missing", "drop"),
+                ".",
             )
         if n_unknown == len(values):
             raise DataError("all ratings are missing, NaN or infinite; provide at least one.")

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from grassvine.data.tables.rating_input import MISSING, Missing, Scale
 from grassvine.data.tables.rating_table import DUPLICATES, Duplicates, as_scale
-from grassvine.foundations.errors import DataError, unknown
+from grassvine.foundations.errors import DataError
+from grassvine.foundations.options import choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,9 +18,7 @@ class RatingRules:
 
     def __post_init__(self) -> None:
         """Check the choices."""
-        if self.duplicates not in DUPLICATES:
-            raise DataError(unknown("choice for duplicates", self.duplicates, DUPLICATES))
-        if self.missing not in MISSING:
-            raise DataError(unknown("choice for missing", self.missing, MISSING))
+        choice("duplicates", self.duplicates, DUPLICATES, error=DataError)
+        choice("missing", self.missing, MISSING, error=DataError)
         if self.scale is not None:
             object.__setattr__(self, "scale", as_scale(self.scale))

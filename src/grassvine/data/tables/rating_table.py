@@ -10,8 +10,8 @@ from grassvine.data.ids import Ids, add_ids
 from grassvine.data.ratings import Ratings, order_of_entries
 from grassvine.data.split import hold_out_ratings, split_users, split_users_by_owner
 from grassvine.foundations.arrays import Array, Indices
-from grassvine.foundations.errors import DataError, unknown
-from grassvine.foundations.options import whole_number
+from grassvine.foundations.errors import DataError, Option
+from grassvine.foundations.options import choice, whole_number
 
 if TYPE_CHECKING:
     import polars as pl
@@ -97,12 +97,14 @@ class RatingTable:
         if not test.n_values:
             if share:
                 raise DataError(
-                    f"a share of {share:g} of {train.n_values} ratings is none; hold out a larger "
-                    "share, or 0."
+                    Option("share", share),
+                    f" holds out none of {train.n_values} ratings; choose a larger fraction, or 0.",
                 )
             return self, None
         if not train.n_values:
-            raise DataError(f"a share of {share:g} leaves no rating to learn from; hold out less.")
+            raise DataError(
+                Option("share", share), " leaves no rating to learn from; hold out less."
+            )
         return replace(self, ratings=train), replace(self, ratings=test)
 
     def digest(self) -> str:
@@ -151,8 +153,7 @@ def make_table(rows: Rows, duplicates: str, assumed: tuple[str, ...]) -> RatingT
 
     The order of the rows does not matter to a bit of the result, but for ``duplicates="last"``.
     """
-    if duplicates not in DUPLICATES:
-        raise DataError(unknown("choice for duplicates", duplicates, DUPLICATES))
+    choice("duplicates", duplicates, DUPLICATES, error=DataError)
     users, user = Ids.number(rows.users, "user")
     items, item = Ids.number(rows.items, "item")
     owners, agents = None, None
@@ -216,7 +217,11 @@ def _refuse_duplicates(users: "pl.Series", items: "pl.Series") -> None:
     examples = ", ".join(f"user {user!r} and item {item!r}" for user, item in pairs)
     raise DataError(
         f"{len(users)} ratings repeat a user and an item: {examples}"
-        f"{', …' if len(users) > 3 else ''}; keep one of each, or say duplicates='mean' or 'last'."
+        f"{', …' if len(users) > 3 else ''}; keep one of each, or use ",
+        Option("duplicates", "mean"),
+        " or ",
+        Option("duplicates", "last"),
+        ".",
     )
 
 

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from grassvine.foundations.errors import InputError, ModelError, OutputError, unknown
+from grassvine.foundations.files import exists
 from grassvine.models.persistence.card import Card
 from grassvine.models.persistence.folder import read, size_of, write_folder
 from grassvine.models.persistence.forms import FORMS, Form, Model, Part, Shape, form_of
@@ -290,7 +291,7 @@ def may_replace(target: Path, overwrite: bool) -> bool:
             "choose another path."
         )
     if not overwrite:
-        raise OutputError(f"{target} already exists; choose another path, or set overwrite=True.")
+        raise exists(target)
     try:
         _model_document(target)
     except ModelError as cause:
