@@ -1,12 +1,14 @@
 """Errors in the words of the command line: options as flags of the command that was called."""
 
 import shlex
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
+from grassvine.cli.output import print_messages
 from grassvine.foundations.errors import (
     NO_VALUE,
     AgentError,
@@ -14,15 +16,11 @@ from grassvine.foundations.errors import (
     MissingExtra,
     Option,
     OutputError,
+    Worded,
 )
 
 WRONG_INPUT = 3
-CANNOT_WRITE = 7
-EXIT_CODES: dict[type[GrassvineError], int] = {
-    AgentError: 1,
-    MissingExtra: 2,
-    OutputError: CANNOT_WRITE,
-}
+EXIT_CODES: dict[type[GrassvineError], int] = {AgentError: 1, MissingExtra: 2, OutputError: 7}
 
 # Parameters of the library that the command line calls otherwise.
 ALIASES = {
@@ -55,22 +53,23 @@ def flag_writer(parameters: Iterable[Any]) -> Callable[[Option], str]:
     return write
 
 
-def print_failure(error: GrassvineError, parameters: Iterable[Any]) -> None:
-    """Print what was assumed before an error, and the error."""
-    for note in getattr(error, "__notes__", ()):
-        typer.echo(note, err=True)
-    typer.echo(f"grassvine: {error.render(flag_writer(parameters))}", err=True)
-
-
 class Commands(TyperGroup):
-    """Commands that print expected errors as messages instead of tracebacks."""
+    """Commands whose expected errors and warnings are messages that name flags."""
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
         """Run the command that was called."""
-        try:
-            return super().invoke(ctx)
-        except GrassvineError as error:
+
+        def tell(worded: object) -> None:
             called = self.commands.get(ctx.invoked_subcommand or "")
-            print_failure(error, () if called is None else called.params)
-            code = next((EXIT_CODES[kind] for kind in type(error).mro() if kind in EXIT_CODES), WRONG_INPUT)
-            raise typer.Exit(code) from None
+            write = flag_writer(() if called is None else called.params)
+            text = worded.render(write) if isinstance(worded, Worded) else str(worded)
+            print_messages([f"grassvine: {text}"])
+
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *_, **__: tell(message)
+            try:
+                return super().invoke(ctx)
+            except GrassvineError as error:
+                print_messages(getattr(error, "__notes__", ()))
+                tell(error)
+                raise typer.Exit(EXIT_CODES.get(type(error), WRONG_INPUT)) from None

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from grassvine.cli.fit import print_report
-from grassvine.cli.output import AsJson, print_messages, print_object, spinner
+from grassvine.cli.output import AsJson, Overwrite, print_messages, print_object, spinner
 
 Run = Annotated[Path, typer.Argument(help="Run folder, written by --run.", show_default=False)]
 DIFFERENT = 4  # exit code if a rerun gives a different result
@@ -17,6 +17,7 @@ def plot(
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FOLDER", help="Output folder for the figures.")
     ] = Path("grassvine-plots"),
+    overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
     """Plot the cost, agreement and network of a run, and the angles between its agents."""
@@ -24,7 +25,9 @@ def plot(
     from grassvine.report.run_pictures import write_run_pictures
 
     saved = load_run(run)
-    paths = write_run_pictures(out, saved.history, saved.plan.network, saved.bases)
+    paths = write_run_pictures(
+        out, saved.history, saved.plan.network, saved.bases, overwrite=overwrite
+    )
     if as_json:
         print_object({path.stem: str(path) for path in paths})
     else:
