@@ -55,6 +55,8 @@ def complete(
     item: options.Item = None,
     rating: options.Rating = None,
     separator: options.Separator = None,
+    skip_rows: options.SkipRows = 0,
+    encoding: options.Encoding = None,
     duplicates: options.Duplicates = "error",
     missing: options.Missing = "error",
     config: ConfigFile = None,
@@ -90,6 +92,8 @@ def complete(
         item=item,
         rating=rating,
         separator=separator,
+        skip_rows=skip_rows,
+        encoding=encoding,
         stored=stored,
         **words,
     )

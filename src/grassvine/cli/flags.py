@@ -39,18 +39,22 @@ def flag_writer(parameters: Iterable[Any]) -> Callable[[Option], str]:
 
     An option that the command does not have is written as in Python.
     """
-    known = {parameter.name: parameter for parameter in parameters}
+    known = {one.name: one for one in parameters if one.opts[0].startswith("-")}
 
     def write(option: Option) -> str:
         parameter = known.get(ALIASES.get(option.name, option.name))
-        flags = [] if parameter is None else [one for one in parameter.opts if one[:2] == "--"]
-        if not flags:
+        if parameter is None:
             return str(option)
         if option.value is NO_VALUE or parameter.is_flag:
-            return flags[0]
-        return f"{flags[0]} {shlex.quote(str(option.value))}"
+            return flag(parameter)
+        return f"{flag(parameter)} {shlex.quote(str(option.value))}"
 
     return write
+
+
+def flag(parameter: Any) -> str:
+    """Return the long form of an option of a command."""
+    return max(parameter.opts, key=len)
 
 
 class Commands(TyperGroup):

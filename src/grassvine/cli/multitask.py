@@ -43,6 +43,8 @@ def multitask(
     checkpoints: options.Checkpoints = None,
     resume: options.Resume = False,
     separator: options.Separator = None,
+    skip_rows: options.SkipRows = 0,
+    encoding: options.Encoding = None,
     config: ConfigFile = None,
     out: options.ModelOut = None,
     run: options.RunOut = None,
@@ -71,6 +73,8 @@ def multitask(
         checkpoints=checkpoints,
         resume=resume,
         separator=separator,
+        skip_rows=skip_rows,
+        encoding=encoding,
         **words,
     )
     run_job("tasks", job, out=out, run=run, overwrite=overwrite, as_json=as_json)

@@ -30,6 +30,8 @@ def pca(
     checkpoints: options.Checkpoints = None,
     resume: options.Resume = False,
     separator: options.Separator = None,
+    skip_rows: options.SkipRows = 0,
+    encoding: options.Encoding = None,
     config: ConfigFile = None,
     out: options.ModelOut = None,
     run: options.RunOut = None,
@@ -54,5 +56,7 @@ def pca(
         checkpoints=checkpoints,
         resume=resume,
         separator=separator,
+        skip_rows=skip_rows,
+        encoding=encoding,
     )
     run_job("components", job, out=out, run=run, overwrite=overwrite, as_json=as_json)

@@ -71,7 +71,7 @@ def watched_streams() -> Iterator[tuple[WatchedStream, WatchedStream]]:
         messages.write("grassvine: standard output is closed; send it to a file or a pipe.\n")
         sys.exit(CANNOT_WRITE)
     watched = WatchedStream(output, needed=True), WatchedStream(messages, needed=False)
-    sys.stdout, sys.stderr = watched  # type: ignore[assignment]
+    sys.stdout, sys.stderr = watched
     try:
         yield watched
     finally:

@@ -5,13 +5,14 @@ indices from 0; ids are translated only where data enter or leave it. They are l
 as indices, so an id of 10¹⁸ costs no more than one of 7. Text never equals a number: "7" is not 7.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grassvine.data.places import places
 from grassvine.foundations.arrays import Indices
 from grassvine.foundations.errors import DataError
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 UNKNOWN = -1  # index of an id that is not known
+EXACT_FLOATS = 2.0**53  # below, each integer has a float of its own
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,8 +73,11 @@ class Ids:
         return len(self.series)
 
 
-def as_column(given: object, what: str) -> "pl.Series":
-    """Return ids as an unnamed series; integers become Int64, text becomes String."""
+def as_column(given: object, what: str, lines: Sequence[int] | None = None) -> "pl.Series":
+    """Return ids as an unnamed series; integers become Int64, text becomes String.
+
+    ``lines`` are the lines of the ids in a file, for error messages.
+    """
     import polars as pl
 
     column = _series(given, what).alias("")
@@ -86,14 +91,21 @@ def as_column(given: object, what: str) -> "pl.Series":
     if column.null_count():
         rows = column.is_null().arg_true().to_list()
         raise DataError(
-            f"{len(rows)} of {len(column)} {what} ids are missing (rows {_first_few(rows)}, "
-            "counting from 0); remove those rows."
+            f"{len(rows)} of {len(column)} {what} ids are missing ({places(rows, lines)}); remove "
+            "those rows."
         )
     if column.dtype.is_float() and column.is_nan().any():
         rows = column.is_nan().arg_true().to_list()
         raise DataError(
-            f"{len(rows)} of {len(column)} {what} ids are NaN (rows {_first_few(rows)}, "
-            "counting from 0); remove those rows."
+            f"{len(rows)} of {len(column)} {what} ids are NaN ({places(rows, lines)}); remove "
+            "those rows."
+        )
+    if column.dtype.is_float() and (column.abs() >= EXACT_FLOATS).any():
+        rows = (column.abs() >= EXACT_FLOATS).arg_true().to_list()
+        raise DataError(
+            f"{len(rows)} of {len(column)} {what} ids are floats of 2⁵³ or more, where different "
+            f"integers become the same float ({places(rows, lines)}); convert the {what} ids to "
+            "integers or text."
         )
     if not column.dtype.is_integer():
         return column
@@ -197,7 +209,3 @@ def add_ids(digest: "hashlib._Hash", ids: Ids) -> None:
 def _missing(one: object) -> bool:
     """Return whether an id is None, NaN, NA or NaT."""
     return one is None or one != one or type(one).__name__ in ("NAType", "NaTType")
-
-
-def _first_few(rows: list[int]) -> str:
-    return ", ".join(map(str, rows[:3])) + (", …" if len(rows) > 3 else "")

@@ -44,6 +44,8 @@ class CompletionJob(EngineOptions):
     item: str | None = None
     rating: str | None = None
     separator: str | None = None
+    skip_rows: int = 0
+    encoding: str | None = None
     duplicates: Duplicates = "error"
     missing: Missing = "error"
     stored: bool = False
@@ -55,6 +57,8 @@ class CompletionJob(EngineOptions):
         return read_ratings(
             self.data,
             separator=self.separator,
+            skip_rows=self.skip_rows,
+            encoding=self.encoding,
             user=self.user,
             item=self.item,
             rating=self.rating,

@@ -41,10 +41,14 @@ class MultitaskJob(EngineOptions):
     holdout: float = 0.0
     seed: int = 0
     separator: str | None = None
+    skip_rows: int = 0
+    encoding: str | None = None
 
     def read(self) -> TaskTable:
         """Read the samples."""
-        table = read_table(self.data, separator=self.separator)
+        table = read_table(
+            self.data, separator=self.separator, skip_rows=self.skip_rows, encoding=self.encoding
+        )
         return tasks_from_frame(table, target=self.target, task=self.task)
 
     def hash(self, data: TaskTable) -> str:

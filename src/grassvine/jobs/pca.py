@@ -29,10 +29,19 @@ class PCAJob(EngineOptions):
     max_iter: int = 500
     seed: int = 0
     separator: str | None = None
+    skip_rows: int = 0
+    encoding: str | None = None
 
     def read(self) -> SampleTable:
         """Read the samples."""
-        return samples_from_frame(read_table(self.data, separator=self.separator))
+        return samples_from_frame(
+            read_table(
+                self.data,
+                separator=self.separator,
+                skip_rows=self.skip_rows,
+                encoding=self.encoding,
+            )
+        )
 
     def hash(self, data: SampleTable) -> str:
         """Return a hash of the samples."""

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,7 @@ from grassvine.data.tables.columns import guess_columns, named_column
 from grassvine.data.tables.files import Table
 from grassvine.data.tables.frames import numbers_in, open_frame
 from grassvine.data.tables.numerals import numbers_of
-from grassvine.data.tables.rating_input import ratings_from_frame
+from grassvine.data.tables.rating_input import Missing, ratings_from_frame
 from grassvine.data.tables.rating_table import Duplicates, RatingTable
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError, ModelError, Option
@@ -108,6 +109,7 @@ def new_ratings(
     item: str | None = None,
     rating: str | None = None,
     duplicates: Duplicates = "error",
+    missing: Missing = "error",
 ) -> RatingTable:
     """Return the ratings of a table for fold-in."""
     frame = table.frame
@@ -116,11 +118,12 @@ def new_ratings(
     items = as_known(frame[columns["item"]], model.shared.items, "item")
     converted = frame.with_columns(users.alias(columns["user"]), items.alias(columns["item"]))
     return ratings_from_frame(
-        Table(converted, table.assumed),
+        replace(table, frame=converted),
         user=user,
         item=item,
         rating=rating,
         duplicates=duplicates,
+        missing=missing,
     )
 
 

@@ -50,7 +50,7 @@ class RatingPart:
 
     def _read(self) -> RatingTable:
         place = self.place
-        frame = collect(place.rows(self.name), place.source)
+        frame = collect(place.rows(self.name, times=self.rules.duplicates == "last"), place.source)
         if not len(frame):
             raise DataError(
                 f"{place.source} no longer contains ratings of this agent; restore them, or create "

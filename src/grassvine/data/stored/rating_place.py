@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from grassvine.data.stored.lazy_tables import scan_parquet, scan_table
 from grassvine.data.tables.columns import guess_columns, named_column, unidentified
+from grassvine.data.tables.times import time_columns
 
 if TYPE_CHECKING:
     import polars as pl
@@ -30,8 +31,10 @@ class RatingPlace:
     rating: str
     agent: str | None = None
 
-    def rows(self, agent: Any = None) -> "pl.LazyFrame":
+    def rows(self, agent: Any = None, *, times: bool = False) -> "pl.LazyFrame":
         """Return the user, item and rating columns, of one agent or, by default, of all.
+
+        With ``times``, columns of times follow.
 
         For Parquet, only these columns are read, and its statistics are used to skip rows.
         """
@@ -43,7 +46,11 @@ class RatingPlace:
             table = scan_parquet(self.source)
             if agent is not None:
                 table = table.filter(pl.col(self.agent) == agent)
-        return table.select(self.user, self.item, self.rating)
+        columns = [self.user, self.item, self.rating]
+        if times:
+            names = table.collect_schema().names()
+            columns += time_columns([name for name in names if name not in columns])
+        return table.select(columns)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

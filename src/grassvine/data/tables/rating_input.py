@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from grassvine.data.ids import Ids, as_column, kind_of
+from grassvine.data.places import places
 from grassvine.data.ratings import Ratings
 from grassvine.data.tables.columns import guess_columns, listing, named_column, option_list
 from grassvine.data.tables.files import Table
@@ -17,8 +18,9 @@ from grassvine.data.tables.rating_table import (
     make_table,
     refuse_outside,
 )
-from grassvine.foundations.arrays import Array, as_numbers
-from grassvine.foundations.errors import DataError, Option
+from grassvine.data.tables.times import time_order
+from grassvine.foundations.arrays import Array, Indices, as_numbers
+from grassvine.foundations.errors import DataError, Option, noting
 from grassvine.foundations.options import choice
 
 if TYPE_CHECKING:
@@ -58,15 +60,18 @@ def ratings_from_frame(
     agent : str, optional
         Column of the agent that holds the user's ratings.
     duplicates : {"error", "mean", "last"}, default="error"
-        How to treat several ratings of one item by one user.
+        How to treat several ratings of one item by one user: take the mean, or the last one. The
+        last one is the latest if there is a column of times, named for example ``timestamp``, and
+        otherwise the last row.
     missing : {"error", "drop"}, default="error"
         How to treat rows whose rating is missing, NaN or infinite.
     scale : (low, high), optional
         Lowest and highest valid rating.
     """
     columns = {"user": user, "item": item, "rating": rating}
-    rows, assumed = _rows_of_frame(frame, columns, agent, missing, scale)
-    return make_table(rows, duplicates, assumed)
+    rows, assumed = _rows_of_frame(frame, columns, agent, missing, scale, duplicates)
+    with noting(assumed):
+        return make_table(rows, duplicates, assumed)
 
 
 def ratings_from_frames(
@@ -93,7 +98,7 @@ def ratings_from_frames(
     assumed: list[str] = []
     for number, frame in enumerate(frames):
         try:
-            rows, notes = _rows_of_frame(frame, columns, None, missing, scale)
+            rows, notes = _rows_of_frame(frame, columns, None, missing, scale, duplicates)
         except DataError as cause:
             raise cause.within(f"table {number}") from None
         parts.append(rows)
@@ -104,6 +109,9 @@ def ratings_from_frames(
         values=np.concatenate([part.values for part in parts]),
         agents=pl.Series(np.repeat(np.arange(len(parts)), [len(part.values) for part in parts])),
         agents_are_tables=True,
+        times=None
+        if all(part.times is None for part in parts)
+        else np.concatenate([part.time_order() for part in parts]),
     )
     table = make_table(all_rows, duplicates, tuple(assumed))
     return RatingTable(table.users, table.items, table.ratings, table.owners, None, table.assumed)
@@ -168,8 +176,21 @@ def _rows_of_frame(
     agent: str | None,
     missing: str,
     scale: object,
+    duplicates: str,
 ) -> tuple[Rows, tuple[str, ...]]:
     read = frame if isinstance(frame, Table) else Table(frame)
+    with noting(read.assumed):
+        return _rows_of_table(read, chosen, agent, missing, scale, duplicates)
+
+
+def _rows_of_table(
+    read: Table,
+    chosen: dict[str, str | None],
+    agent: str | None,
+    missing: str,
+    scale: object,
+    duplicates: str,
+) -> tuple[Rows, tuple[str, ...]]:
     table = open_frame(read.frame)
     names = table.columns
     if agent is not None:
@@ -183,14 +204,18 @@ def _rows_of_frame(
     elif None in chosen.values():
         held = ", ".join(f"{columns[role]!r} holds the {role}s" for role in chosen)
         assumed += (f"By name, {held}.",)
-    rows, more = _checked(
-        as_column(table[columns["user"]].to_native(), "user"),
-        as_column(table[columns["item"]].to_native(), "item"),
-        numbers_in(table[columns["rating"]], f"ratings in column {columns['rating']!r}"),
-        None if agent is None else as_column(table[agent].to_native(), "agent"),
-        missing,
-        scale,
-    )
+    with noting(assumed):
+        what = f"ratings in column {columns['rating']!r}"
+        rows, more = _checked(
+            as_column(table[columns["user"]].to_native(), "user", read.lines),
+            as_column(table[columns["item"]].to_native(), "item", read.lines),
+            numbers_in(table[columns["rating"]], what, read.lines),
+            None if agent is None else as_column(table[agent].to_native(), "agent", read.lines),
+            missing,
+            scale,
+            time_order(table, columns, read.lines) if duplicates == "last" else None,
+            read.lines,
+        )
     return rows, assumed + more
 
 
@@ -244,6 +269,8 @@ def _checked(
     agents: "pl.Series | None",
     missing: str,
     scale: object,
+    times: Indices | None = None,
+    lines: Sequence[int] | None = None,
 ) -> tuple[Rows, tuple[str, ...]]:
     """Check the columns and treat missing ratings; return the rows and notes on dropped ones."""
     import polars as pl
@@ -260,10 +287,9 @@ def _checked(
     if n_unknown:
         rows = np.flatnonzero(~known)
         if missing == "error":
-            shown = ", ".join(map(str, rows[:3])) + (", …" if n_unknown > 3 else "")
             raise DataError(
-                f"{n_unknown} of {len(values)} ratings are missing, NaN or infinite (rows {shown}, "
-                "counting from 0); remove those rows, or use ",
+                f"{n_unknown} of {len(values)} ratings are missing, NaN or infinite "
+                f"({places(rows, lines)}); remove those rows, or use ",
                 Option("missing", "drop"),
                 ".",
             )
@@ -273,9 +299,10 @@ def _checked(
         mask = pl.Series(known)
         users, items, values = users.filter(mask), items.filter(mask), values[known]
         agents = None if agents is None else agents.filter(mask)
+        times = None if times is None else times[known]
     if scale is not None:
         refuse_outside(scale, values, users, items)
-    return Rows(users, items, values, agents), assumed
+    return Rows(users, items, values, agents, times=times), assumed
 
 
 def united(columns: "Sequence[pl.Series]", what: str) -> "pl.Series":

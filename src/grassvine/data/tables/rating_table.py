@@ -139,19 +139,28 @@ class RatingTable:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """One user id, item id, rating and perhaps agent per row; nothing is missing."""
+    """One user id, item id, rating and perhaps agent per row; nothing is missing.
+
+    ``times`` are ranks by time within a table, or None if it has no times.
+    """
 
     users: "pl.Series"
     items: "pl.Series"
     values: Array
     agents: "pl.Series | None" = None
     agents_are_tables: bool = False
+    times: Indices | None = None
+
+    def time_order(self) -> Indices:
+        """Return the ranks by time; all are equal if there are no times."""
+        return np.zeros(len(self.values), dtype=np.int64) if self.times is None else self.times
 
 
 def make_table(rows: Rows, duplicates: str, assumed: tuple[str, ...]) -> RatingTable:
     """Number users, items and agents, and see to it that each user rates each item once.
 
-    The order of the rows does not matter to a bit of the result, but for ``duplicates="last"``.
+    The order of the rows does not matter to a bit of the result, except among ratings of equal or
+    no time under ``duplicates="last"``.
     """
     choice("duplicates", duplicates, DUPLICATES, error=DataError)
     users, user = Ids.number(rows.users, "user")
@@ -163,7 +172,7 @@ def make_table(rows: Rows, duplicates: str, assumed: tuple[str, ...]) -> RatingT
         owners[user] = agent
         refuse_shared(users, user, agents, agent, owners, rows.agents_are_tables)
     value = rows.values
-    order = np.argsort(value, kind="stable") if duplicates == "mean" else np.arange(len(value))
+    order = np.argsort(value if duplicates == "mean" else rows.time_order(), kind="stable")
     order = order[order_of_entries(user[order], item[order], len(items))]
     user, item, value = user[order], item[order], value[order]
     again = (np.diff(user) == 0) & (np.diff(item) == 0)
@@ -179,7 +188,8 @@ def make_table(rows: Rows, duplicates: str, assumed: tuple[str, ...]) -> RatingT
         else:
             value = value[last]
         user, item = user[last], item[last]
-        what = "their mean" if duplicates == "mean" else "the last one"
+        last_one = "the last one" if rows.times is None else "the latest one"
+        what = "their mean" if duplicates == "mean" else last_one
         assumed += (f"{n_repeated} ratings repeat a user and an item; {what} was taken.",)
     ratings = Ratings.from_arrays(user, item, value, n_users=len(users), n_items=len(items))
     if ratings.n_values > 1 and np.ptp(ratings.values) == 0:
