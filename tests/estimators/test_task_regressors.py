@@ -99,7 +99,7 @@ def test_unknown_tasks_are_refused_unless_one_asks(regressor: Any) -> None:
     mean = np.mean([model.predict(x[:1], [task])[0] for task in range(N_TASKS)])
     fallback = model.set_params(on_unknown="fallback").predict(x[:1], [99])
     assert fallback[0] == pytest.approx(mean, rel=1e-12)
-    with pytest.raises(PlanError, match="unknown on_unknown 'mean'"):
+    with pytest.raises(PlanError, match="on_unknown is 'mean'; choose"):
         model.set_params(on_unknown="mean").predict(x[:1], [0])
 
 

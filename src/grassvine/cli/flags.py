@@ -10,7 +10,6 @@ from typer.core import TyperGroup
 
 from grassvine.cli.output import print_messages
 from grassvine.foundations.errors import (
-    NO_VALUE,
     AgentError,
     GrassvineError,
     MissingExtra,
@@ -45,7 +44,7 @@ def flag_writer(parameters: Iterable[Any]) -> Callable[[Option], str]:
         parameter = known.get(ALIASES.get(option.name, option.name))
         if parameter is None:
             return str(option)
-        if option.value is NO_VALUE or parameter.is_flag:
+        if option.value is ... or parameter.is_flag:
             return flag(parameter)
         return f"{flag(parameter)} {shlex.quote(str(option.value))}"
 

@@ -30,19 +30,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Self
 
-NO_VALUE = object()
-
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A parameter that a message names, and perhaps a value to give it."""
+    """A parameter that a message names, and a value to give it, or ``...`` for none."""
 
     name: str
-    value: object = NO_VALUE
+    value: object = ...
 
     def __str__(self) -> str:
         """Return the option as it is written in Python."""
-        return self.name if self.value is NO_VALUE else f"{self.name}={self.value!r}"
+        return self.name if self.value is ... else f"{self.name}={self.value!r}"
 
 
 class Worded:

@@ -125,7 +125,8 @@ class CompletionJob(EngineOptions):
             )
         if not isinstance(self.agents, str):
             raise PlanError(
-                f"the parts of {self.agents} agents are not known, so they cannot read them; use ",
+                f"{self.agents} agents cannot each read their own part, because nothing says "
+                "which it is; use ",
                 Option("agents"),
                 " with the column that names each rating's owner.",
             )

@@ -35,7 +35,9 @@ class EngineOptions:
             if given and self.engine != RAY:
                 option = Option(field.name)
                 ray = Option("engine", RAY)
-                raise PlanError(option, " requires ", ray, "; add it, or omit ", option, ".")
+                raise PlanError(
+                    option, " requires the Ray engine; add ", ray, ", or omit ", option, "."
+                )
         if self.resume and self.checkpoints is None:
             folder = Option("checkpoints", "FOLDER")
             raise PlanError(
