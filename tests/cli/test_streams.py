@@ -1,5 +1,6 @@
 """Standard streams that cannot take a character or a byte, and Ctrl-C during imports."""
 
+import json
 import os
 import signal
 import subprocess
@@ -94,8 +95,6 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_json_escapes_what_the_stream_cannot_encode(model: Path) -> None:
-    import json
-
     done = call("recommend", str(model), "--seen", "--json", PYTHONIOENCODING="cp1252")
     users = {row["user"] for row in json.loads(done.stdout)["recommendations"]}
     assert users == {f"ρ{k}" for k in range(6)}
@@ -104,13 +103,9 @@ def test_json_escapes_what_the_stream_cannot_encode(model: Path) -> None:
 def test_a_table_with_lost_characters_is_refused(model: Path) -> None:
     done = call("recommend", str(model), "--seen", PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stdout) == (7, b"")
-    assert (
-        done.stderr
-        == (
-            b"grassvine: standard output (ascii) cannot take '\\u03c10'; use --json, or set "
-            b"PYTHONIOENCODING=utf-8.\n"
-        )
-        or b"cannot take '\\u03c1'; use --json, or set PYTHONIOENCODING=utf-8.\n" in done.stderr
+    assert done.stderr == (
+        b"grassvine: standard output (ascii) cannot take '\\u03c1'; use --json, or set "
+        b"PYTHONIOENCODING=utf-8.\n"
     )
 
 
@@ -135,7 +130,7 @@ IN_A_CALLBACK = """
             Gone()"""
 
 
-@pytest.mark.parametrize("module", ["typer", "grassvine.cli.app", "numpy", "polars"])
+@pytest.mark.parametrize("module", ["typer", "grassvine.cli.app", "numpy", "sklearn"])
 @pytest.mark.parametrize("action", [PLAINLY, AS_IMPORT_ERROR, IN_A_CALLBACK])
 def test_ctrl_c_during_imports_ends_with_130_and_no_traceback(module: str, action: str) -> None:
     code = INTERRUPT.format(module=module, action=action) + CALL
