@@ -62,7 +62,7 @@ methods = {
     "item means": ItemMeans(),
     "exact": MatrixCompleter(rank=3, **options),
     "exact-subspace": MatrixCompleter(rank=5, method="exact-subspace", **options),
-    "gossip": MatrixCompleter(rank=5, method="gossip", max_iter=150, **options),
+    "gossip": MatrixCompleter(rank=5, method="gossip", **options),
     "D-LMaFit": DLMaFitCompleter(rank=5, max_iter=100, **options),
     "RTRMC, one owner": RTRMCCompleter(rank=5, on_unknown="fallback", random_state=0),
 }

@@ -54,3 +54,11 @@ classifier = make_pipeline(
 )
 accuracy = classifier.fit(X_train, y_train).score(X_test, y_test)
 print(f"digits told apart from 16 components: {accuracy:.3f}")
+
+# %%
+# Owners are named by an array, by a column of a data frame, or by passing a list of tables; and the
+# number of components can follow from the share of the variance to explain.
+owners = np.array(["north", "east", "south"])[digits % 3]
+owned = DecentralizedPCA(0.9).fit(images, owners=owners)
+found, names = owned.n_components_, ", ".join(owned.owners_)
+print(f"90 % of the variance: {found} components, from the images of {names}")

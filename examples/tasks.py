@@ -12,8 +12,10 @@ is *which combinations of facts matter*; how much each matters differs between s
 # of the facts, with different weights in each school; the last school joins later.
 import numpy as np
 import pandas as pd
+import sklearn
 from sklearn.linear_model import RidgeCV
 from sklearn.metrics import r2_score
+from sklearn.model_selection import GridSearchCV, KFold
 
 from grassvine.estimators import MultitaskRegressor
 
@@ -59,6 +61,19 @@ by_itself = RidgeCV(np.logspace(-2, 3, 20)).fit(X[first], y[first])
 print(f"{names[-1]} joins with 8 pupils; R² for its other {later.sum()}")
 print(f"  by itself                {by_itself.score(X[later], y[later]):.2f}")
 print(f"  folded in                {joined.score(X[later], y[later], tasks=school_ids[later]):.2f}")
+
+# %%
+# The rank is chosen by cross-validation. The school of each pupil is metadata, which scikit-learn
+# passes to fit and score if it is asked to.
+sklearn.set_config(enable_metadata_routing=True)
+asking = MultitaskRegressor(agents="tasks", random_state=0)
+asking.set_fit_request(tasks=True).set_score_request(tasks=True)
+folds = KFold(3, shuffle=True, random_state=0)
+search = GridSearchCV(asking, {"rank": [1, 2, 4]}, cv=folds)
+search.fit(X[train], y[train], tasks=school_ids[train])
+for rank, score in zip([1, 2, 4], search.cv_results_["mean_test_score"], strict=True):
+    print(f"rank {rank}: R² {score:.2f} in cross-validation")
+sklearn.set_config(enable_metadata_routing=False)
 
 # %%
 # Schools exchange estimates of the subspace and sums over their pupils, never a row of data.

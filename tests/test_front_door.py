@@ -44,6 +44,7 @@ NAMES = [
     "StepSize",
     "Tasks",
     "ThreadsEngine",
+    "UnknownIdWarning",
     "averaging",
     "baselines",
     "checks",

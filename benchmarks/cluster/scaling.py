@@ -79,7 +79,7 @@ class Wired:
     def run(
         self, factories: Sequence[AgentFactory], timetable: Timetable, observe: Observer
     ) -> EngineResult:
-        agents: list[Agent] = [_OnAWire(agent) for agent in create_agents(factories)]  # type: ignore[misc]
+        agents: list[Agent] = [_OnAWire(agent) for agent in create_agents(factories)]
         return run_slots(agents, timetable, observe, lambda actions: (act() for act in actions))
 
 
@@ -90,13 +90,10 @@ class _OnAWire:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._agent, name)
 
-    def outgoing(self, slot: int) -> bytes:
-        return encode(self._agent.outgoing(slot))
-
-    def meet(self, slot: int, inbox: Sequence[bytes]) -> StepReport:
+    def meet(self, slot: int, inbox: Sequence[Message]) -> StepReport:
         shapes = self._agent.expected(slot)
-        messages_by_sender: list[Message] = [decode(data, shapes) for data in inbox]
-        return self._agent.meet(slot, messages_by_sender)
+        read = [decode(encode(sent), shapes, sender=sent.sender, slot=slot) for sent in inbox]
+        return self._agent.meet(slot, read)
 
 
 def show(found: dict[str, Any]) -> None:

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         NetworkError,
         OutputError,
         PlanError,
+        UnknownIdWarning,
     )
     from grassvine.gossip import Gossip, StepSize
     from grassvine.models import load, save
@@ -96,6 +97,7 @@ _NAMES_OF_MODULE = {
         "NetworkError",
         "OutputError",
         "PlanError",
+        "UnknownIdWarning",
     ),
 }
 _MODULE_OF_NAME = {name: module for module, names in _NAMES_OF_MODULE.items() for name in names}
@@ -151,6 +153,7 @@ __all__ = [
     "StepSize",
     "Tasks",
     "ThreadsEngine",
+    "UnknownIdWarning",
     "averaging",
     "baselines",
     "checks",

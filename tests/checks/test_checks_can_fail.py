@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from grassvine.engines.base import AgentFactory, EngineResult, create_agents
 from grassvine.engines.slots import Result, run_slots
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import CheckFailed
+from grassvine.foundations.seeds import stream
 from grassvine.networks import Timetable
 from grassvine.problems import Evaluation
 from grassvine.protocol import Agent, Message, Observer
@@ -50,6 +52,26 @@ def test_the_gradient_printed_in_the_paper_fails_the_taylor_check() -> None:
     assert gv.checks.check_gradient(problem, 3) == pytest.approx(2.0, abs=0.1)
     with pytest.raises(CheckFailed, match=r"the Taylor slope is 1\.0"):
         gv.checks.check_gradient(Spoiled(ratings(), unobserved=0.1), 3)
+
+
+@pytest.mark.parametrize("part", ["cost", "gradient", "both"])
+def test_float32_is_named_as_the_cause(part: str) -> None:
+    samples = stream(2, "data", "float32").standard_normal((50, 9))
+
+    def function(basis: Array) -> Any:
+        right = gv.PCAProblem(samples).evaluate(basis)
+        if part == "both":
+            single = samples.astype(np.float32)
+            weights = single @ basis.astype(np.float32)
+            return float(-0.5 * np.sum(weights * weights)), -(single.T @ weights)
+        if part == "cost":
+            return float(np.float32(right.cost)), right.gradient
+        return right.cost, right.gradient.astype(np.float32)
+
+    name = "gradient" if part == "gradient" else "cost"
+    message = f"in double precision: the {name} has the digits of float32 only"
+    with pytest.raises(CheckFailed, match=message):
+        gv.checks.check_problem(gv.CustomProblem(9, function), 3)
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,34 @@ def test_the_documentation_shows_every_command_and_code() -> None:
         assert f"{code} " in EPILOG
 
 
+def test_too_little_address_space_is_one_sentence(ratings: Path) -> None:
+    code = "import sys; from grassvine.cli import main; main()"
+    command = 'ulimit -v 900000; exec "$@"'
+    arguments = [sys.executable, "-c", code, "complete", str(ratings), "--rank", "2"]
+    done = subprocess.run(
+        ["sh", "-c", command, "sh", *arguments], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.startswith("grassvine: the address space is limited to 0.9 GB, but the")
+    assert done.stderr.count("\n") == 1
+
+
+def test_memory_that_runs_out_is_one_sentence(
+    grassvine: Command, ratings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from grassvine.jobs.completion import CompletionJob
+
+    def learn(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(CompletionJob, "learn", learn)
+    done = grassvine("complete", ratings, "--rank", 2)
+    assert (done.code, done.out) == (3, "")
+    assert done.err.endswith(
+        "grassvine: there is not enough memory; use less data, or more memory.\n"
+    )
+
+
 def test_a_reader_that_goes_away_gets_no_traceback() -> None:
     """Standard output is a pipe whose other end is closed before the first byte."""
     code = (

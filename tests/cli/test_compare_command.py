@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from tests.cli.commands import Command
 
+from grassvine.cli.compare import _show
 from grassvine.foundations.errors import MissingExtra
 from grassvine.jobs import compared_methods
 
@@ -23,6 +24,15 @@ def test_methods_stand_side_by_side(grassvine: Command, ratings: Path) -> None:
     assert found["n_test"] == 3 * 64 and found["not_installed"] == {}
     shown = grassvine("compare", ratings, "--methods", "item-means,exact", "--splits", 1).out
     assert "item-means" in shown and "RMSE" in shown
+
+
+def test_the_table_is_plain_and_fits_eighty_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    numbers = {"rmse_mean": 15.90712, "rmse_sd": 0.10312, "rmse_p": 2.1e-12, "mae_mean": 0.70412}
+    rest = {"mae_sd": 0.00412, "mae_p": 0.04, "seconds": 1234.5, "cpu_seconds": 1234.5}
+    _show([{"method": "precon-stochastic", **numbers, **rest}] * 2)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3 and {len(line) for line in lines} == {len(lines[0])}
+    assert len(lines[0]) <= 80 and not set("".join(lines)) & set("│┃─━┏└")
 
 
 def test_a_peer_that_is_not_installed_is_named(

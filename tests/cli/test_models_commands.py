@@ -5,6 +5,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 from tests.cli.commands import Command, write_samples
+from tests.models.model_samples import ratings_model
+from tests.models.persistence.forging import PRIVATE, SHARED
+
+from grassvine.cli.output import write_table
+from grassvine.models import Card, save
 
 
 @pytest.fixture
@@ -135,6 +140,16 @@ def test_tasks_and_components_are_learned_and_asked(grassvine: Command, tmp_path
     assert refused.code == 3 and "has no users or items" in refused.err
 
 
+def test_components_of_named_owners_explain_a_share(grassvine: Command, tmp_path: Path) -> None:
+    samples = write_samples(tmp_path / "samples.csv")
+    report = grassvine("pca", samples, "--agents", "school", "--components", 0.9, "--json").object
+    assert report["n_agents"] == 12
+    ratios = report["explained_variance_ratio"]
+    assert sum(ratios) > 0.9 >= sum(ratios[:-1]) and report["components"] == len(ratios)
+    refused = grassvine("pca", samples, "--components", 1.5)
+    assert refused.code == 3 and "--components is '1.5'; use an integer, or a share" in refused.err
+
+
 def test_what_is_no_model_is_refused(grassvine: Command, tmp_path: Path) -> None:
     for command in (("inspect",), ("recommend",), ("predict",), ("fold-in",)):
         more = ["-"] if command[0] in ("predict", "fold-in") else []
@@ -145,5 +160,104 @@ def test_what_is_no_model_is_refused(grassvine: Command, tmp_path: Path) -> None
 
 def test_a_model_is_described_for_the_eye(grassvine: Command, model: Path) -> None:
     shown = grassvine("inspect", model).out
-    for part in ("kind", "ratings", "private part", "included", "train_rmse", "written by"):
+    for part in ("kind", "ratings", "private part", "users.arrow", "train_rmse", "written by"):
         assert part in shown
+
+
+HOSTILE = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e[red]films\r"
+
+
+def test_terminal_escapes_of_a_foreign_model_are_shown_not_obeyed(
+    grassvine: Command, tmp_path: Path
+) -> None:
+    card = Card(parameters={HOSTILE: HOSTILE, "lines": "one\ntwo"}, metrics={HOSTILE + "2": 1.0})
+    save(ratings_model(), tmp_path / "model", card)
+    done = grassvine("inspect", tmp_path / "model")
+    assert done.code == 0 and all(char.isprintable() or char == "\n" for char in done.out)
+    assert "\\x1b[2J\\x9b31m\\u202e[red]films\\r" in done.out
+    told = grassvine("inspect", tmp_path / "model", "--json")
+    assert told.object["card"]["parameters"][HOSTILE] == HOSTILE
+    assert told.out.rstrip("\n").isprintable()
+    missing = grassvine("inspect", tmp_path / HOSTILE)
+    assert missing.code == 3 and missing.err.rstrip("\n").isprintable()
+
+
+def test_a_foreign_model_cannot_say_that_it_has_no_private_part(
+    grassvine: Command, tmp_path: Path
+) -> None:
+    card = Card(parameters={"private part": "not included", "kind": "harmless"})
+    save(ratings_model(), tmp_path / "model", card)
+    shown = grassvine("inspect", tmp_path / "model").out
+    assert "users.arrow: ids of users" in shown
+    assert "not included" not in shown and "harmless" not in shown
+
+
+def test_ids_are_escaped_on_a_terminal_and_kept_in_a_pipe(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = pl.DataFrame({"item": ["\x1b[2Jfilm"]})
+    write_table(frame, "items", None, as_json=False)
+    assert capsys.readouterr().out == "item\n\x1b[2Jfilm\n"
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    write_table(frame, "items", None, as_json=False)
+    assert capsys.readouterr().out == "item\n\\x1b[2Jfilm\n"
+
+
+def test_the_shared_part_can_be_saved_alone(
+    grassvine: Command, ratings: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "shared"
+    assert grassvine("complete", ratings, "--rank", 2, "-o", out, "--shared-only").code == 0
+    assert {file.name for file in out.iterdir()} == SHARED
+    shown = " ".join(grassvine("inspect", out).out.split())
+    assert "shared part items.arrow, model.json, shared.safetensors" in shown
+    assert "private part not included" in shown
+    done = grassvine("complete", ratings, "--rank", 2, "--shared-only")
+    assert (done.code, done.out) == (3, "") and "--shared-only saves a part" in done.err
+    samples = write_samples(tmp_path / "samples.csv")
+    tasks = ("multitask", samples, "--target", "y", "--task", "school", "--rank", 1)
+    for number, command in enumerate([tasks, ("pca", samples)]):
+        grassvine(*command, "-o", tmp_path / str(number), "--shared-only")
+        assert {file.name for file in (tmp_path / str(number)).iterdir()} == SHARED
+
+
+def test_inspect_says_which_parts_are_private(grassvine: Command, model: Path) -> None:
+    shown = " ".join(grassvine("inspect", model).out.split())
+    assert "shared part items.arrow, model.json, shared.safetensors" in shown
+    assert "private part users.arrow: ids of users private.safetensors: weights, biases" in shown
+    told = grassvine("inspect", model, "--json").object["private"]
+    assert told.keys() == PRIVATE and told["users.arrow"] == ["ids of users"]
+
+
+def test_a_user_of_several_owners_is_named_with_its_owner(
+    grassvine: Command, tmp_path: Path
+) -> None:
+    table, model = tmp_path / "shops.csv", tmp_path / "owned"
+    rows = [
+        f"{user},{item},{1 + (user * item + shift) % 5},{shop}"
+        for user in range(8)
+        for item in range(6)
+        for shift, shop in enumerate(("north", "south"))
+    ]
+    table.write_text("\n".join(["user,item,rating,shop", *rows]))
+    fit = ("complete", table, "--rank", 1, "--agents", "shop")
+    done = grassvine(*fit, "--shared-users", "error")
+    assert done.code == 3 and "8 user ids have ratings with several agents" in done.err
+    done = grassvine(*fit, "-o", model)
+    assert done.code == 0 and "they are separate users." in done.err
+    done = grassvine("recommend", model, "--user", 7, "--seen")
+    assert done.code == 3
+    assert "user 7 is not one user but 2, of the owners 'north', 'south'; name" in done.err
+    done = grassvine("recommend", model, "--user", 7, "--owner", "south", "--seen", "--json")
+    best = done.object["recommendations"][0]
+    assert (best["user"], best["owner"]) == (7, "south")
+    pairs = tmp_path / "pairs.csv"
+    pairs.write_text(f"user,item,shop\n7,{best['item']},south\n")
+    rating = grassvine("predict", model, pairs, "--json").object["predictions"][0]["rating"]
+    assert rating == pytest.approx(best["score"], rel=1e-12)
+    done = grassvine("recommend", model, "--users", pairs, "--seen", "-k", 1, "--json")
+    assert done.object["recommendations"][0]["owner"] == "south"
+    new = tmp_path / "new.csv"
+    new.write_text("user,item,rating,shop\n7,1,5,south\n")
+    done = grassvine("fold-in", model, new, "--json")
+    assert done.code == 0

@@ -50,6 +50,8 @@ def test_a_run_is_repeated_from_its_start(
     run = ratings.with_name("run")
     assert grassvine(*asked, "--run", run).code == 0
     assert grassvine("rerun", run, "--json").object["same"] is True
+    assert made == [("head:6379", ASKED)]  # a run folder does not choose the engine
+    assert grassvine("rerun", run, *RAY, "--json").object["same"] is True
     repeated = {"agents_per_actor": 2, "checkpoint_dir": None, "resume": False}
     assert made == [("head:6379", ASKED), ("head:6379", repeated)]
 

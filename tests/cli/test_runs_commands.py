@@ -1,7 +1,10 @@
 import json
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from safetensors.numpy import load_file, save, save_file
 from tests.cli.commands import Command, rating_lines, write_ratings, write_samples
 
 import grassvine as gv
@@ -71,6 +74,10 @@ def test_another_result_is_said_and_has_a_code(grassvine: Command, run: Path) ->
         ({"command": "dance"}, "was modified"),
         ({"options": {"rnak": 1}}, "unknown option 'rnak'; did you mean 'rank'?"),
         ({"hashes": {}}, "was modified"),
+        ({"hashes": {"data": 1, "result": 2}}, "was modified: hashes"),
+        ({"command": ["complete"]}, "was modified: command"),
+        ({"report": []}, "was modified: report"),
+        ({"versions": {"numpy": "\x1b[2J"}}, "was modified: versions"),
     ],
 )
 def test_an_altered_run_is_refused(
@@ -80,6 +87,96 @@ def test_an_altered_run_is_refused(
     (run / "run.json").write_text(json.dumps(record | change))
     done = grassvine("rerun", run)
     assert (done.code, done.out) == (3, "") and message in done.err
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("rank", "ten"),
+        ("rank", True),
+        ("seed", 2**63),
+        ("seed", 1.5),
+        ("rho", float("inf")),
+        ("agents", [2]),
+        ("data", None),
+        ("data", "\x1b[2J"),
+        ("duplicates", "first"),
+        ("stored", 1),
+    ],
+)
+def test_an_option_of_another_type_is_refused(
+    grassvine: Command, run: Path, name: str, value: object
+) -> None:
+    record = json.loads((run / "run.json").read_text())
+    record["options"][name] = value
+    (run / "run.json").write_text(json.dumps(record))
+    done = grassvine("rerun", run)
+    assert (done.code, done.out) == (3, "") and "\x1b" not in done.err
+    assert f"run.json was modified: {name} is {value!r}; use a folder written by --run" in done.err
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[" * 100_000, "it is nested too deeply"),
+        ('{"format": "\\ud800"}', "contains half a surrogate pair"),
+        ('{"format": 1e999}', "1e999 is too large for a float"),
+        ("9" * 5000, "run.json cannot be read"),
+        ("\x00", "run.json cannot be read"),
+    ],
+)
+def test_a_record_that_is_no_plain_json_is_refused(
+    grassvine: Command, run: Path, text: str, message: str
+) -> None:
+    (run / "run.json").write_text(text)
+    done = grassvine("rerun", run)
+    assert (done.code, done.out) == (3, "") and message in done.err
+
+
+def test_bases_that_are_not_orthonormal_are_refused(grassvine: Command, run: Path) -> None:
+    path = run / "bases.safetensors"
+    bases = load_file(path)
+    for change, message in (
+        (bases | {"agent 1": 2.0 * bases["agent 1"]}, "of that of agent 1 are not orthonormal"),
+        (bases | {"agent 1": np.full_like(bases["agent 1"], np.nan)}, "agent 1 contains nan"),
+        ({"agent 0": bases["agent 0"]}, "there is not one for each of 3 agents"),
+        ({name: basis[:-1].copy() for name, basis in bases.items()}, "not all of shape 15×2"),
+        ({name: basis.astype(np.float32) for name, basis in bases.items()}, "of type float64"),
+    ):
+        save_file(change, path)
+        done = grassvine("plot", run, "-o", run.with_name("pictures"))
+        assert (done.code, done.out) == (3, "") and message in done.err
+
+
+def test_the_history_of_other_agents_is_refused(grassvine: Command, run: Path) -> None:
+    path = run / "history.safetensors"
+    columns = dict(gv.History.load(path).columns)
+    columns["agent"] = columns["agent"] + 1
+    gv.History(columns).save(path)
+    done = grassvine("plot", run, "-o", run.with_name("pictures"))
+    assert done.code == 3 and "does not contain the history of 3 agents" in done.err
+
+
+def test_a_run_folder_cannot_choose_the_engine(
+    grassvine: Command, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A Ray driver unpickles what a cluster returns, so an address in a foreign folder is code."""
+    record = json.loads((run / "run.json").read_text())
+    record["options"] |= {"engine": "ray", "address": "198.51.100.7:6379"}
+    (run / "run.json").write_text(json.dumps(record))
+    joined: list[object] = []
+
+    def ray_engine(address: object, **_: object) -> gv.LocalEngine:
+        joined.append(address)
+        return gv.LocalEngine()
+
+    monkeypatch.setattr("grassvine.jobs.engine_options.RayEngine", ray_engine)
+    done = grassvine("rerun", run, "--json")
+    assert done.object["same"] is True and joined == []
+    assert "the saved run used the engine ray and is repeated on local" in done.err
+    own = ("--engine", "ray", "--address", "127.0.0.1:6379")
+    assert grassvine("rerun", run, *own, "--json").object["same"] is True
+    assert joined == ["127.0.0.1:6379"]
 
 
 def test_an_altered_plan_is_refused(grassvine: Command, run: Path) -> None:
@@ -99,7 +196,7 @@ def test_what_is_no_run_is_neither_read_nor_replaced(
 
 def test_pictures_are_drawn(grassvine: Command, run: Path, tmp_path: Path) -> None:
     pictures = grassvine("plot", run, "-o", tmp_path / "pictures", "--json").object
-    assert set(pictures) == {"cost", "agreement", "network", "angles"}
+    assert set(pictures) == {"cost", "network", "validation", "predictions"}
     for path in pictures.values():
         assert Path(path).read_bytes().startswith(b"\x89PNG")
 
@@ -118,3 +215,24 @@ def test_plots_are_replaced_only_if_told_so(
     assert [path.read_text() for path in out.iterdir()] == ["mine"]
     assert grassvine("plot", run, "-o", out, "--overwrite").code == 0
     assert (out / "network.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.array([np.nan]), "'validation/rank' in"),
+        (np.zeros((2, 2)), "is not a vector of finite numbers"),
+    ],
+)
+def test_altered_tables_are_refused(
+    grassvine: Command, run: Path, array: Any, message: str
+) -> None:
+    (run / "tables.safetensors").write_bytes(save({"validation/rank": array}))
+    done = grassvine("plot", run)
+    assert (done.code, done.out) == (3, "") and message in done.err
+
+
+def test_tables_that_cannot_be_read_are_refused(grassvine: Command, run: Path) -> None:
+    (run / "tables.safetensors").write_bytes(b"no tables")
+    done = grassvine("plot", run)
+    assert done.code == 3 and "contains no valid tables" in done.err

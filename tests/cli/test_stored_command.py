@@ -31,9 +31,13 @@ def test_what_is_learned_apart_is_what_is_learned_here(
 def test_the_model_knows_no_users_and_takes_them_in(grassvine: Command, parquet: Path) -> None:
     model, larger = parquet.with_name("model"), parquet.with_name("larger")
     assert grassvine("complete", parquet, *ASKED, "--stored", "-o", model).code == 0
-    assert grassvine("inspect", model, "--json").object["private"] is False
+    assert grassvine("inspect", model, "--json").object["private"] == {}
     done = grassvine("recommend", model)
-    assert done.code == 3 and "the model has no users" in done.err and "fold" in done.err
+    assert (
+        done.code == 3
+        and "this model was fitted or loaded without them" in done.err
+        and "fold" in done.err
+    )
     done = grassvine("recommend", model, "--user", 107)
     assert done.code == 3 and "fitted or loaded without users" in done.err
     assert grassvine("fold-in", model, parquet, "-k", 2, "-o", larger).code == 0

@@ -27,7 +27,7 @@ from grassvine.foundations.blas import one_blas_thread
 from grassvine.foundations.errors import AgentError
 from grassvine.foundations.seeds import stream
 from grassvine.networks import Timetable
-from grassvine.protocol import Agent, Message, Observer, StepReport, decode, encode
+from grassvine.protocol import Agent, Observer, StepReport, decode, encode
 
 TIMEOUT = 60.0
 ADDRESS = struct.Struct("<qq")  # slot, sender
@@ -133,8 +133,9 @@ def _live(agent: Agent, timetable: Timetable, n_slots: int, line: Connection) ->
                         address = ADDRESS.pack(slot, agent.id)
                         line.send(("mail", (receiver, address + encode(agent.outgoing(slot)))))
                 if slot in heard:
-                    inbox = _collect(agent, slot, heard[slot], mailbox, line)
-                    report = _attributed_meeting(agent, slot, inbox)
+                    _collect(slot, heard[slot], mailbox, line)
+                    data = {sender: mailbox.pop((slot, sender)) for sender in heard[slot]}
+                    report = _attributed_meeting(agent, slot, data)
                     line.send(("report", asdict(report)))
             line.send(("report", asdict(agent.conclude(n_slots))))
         line.send(("state", {name: np.array(array) for name, array in agent.state().items()}))
@@ -144,21 +145,24 @@ def _live(agent: Agent, timetable: Timetable, n_slots: int, line: Connection) ->
         line.recv_bytes()
 
 
-def _attributed_meeting(agent: Agent, slot: int, inbox: list[Message]) -> StepReport:
-    return attributed(agent, slot, lambda: agent.meet(slot, inbox))
+def _attributed_meeting(agent: Agent, slot: int, data: dict[int, bytes]) -> StepReport:
+    def meet() -> StepReport:
+        # Only now: what a slot may bring is known when it is due, for shapes may change on the way.
+        shapes = agent.expected(slot)
+        inbox = [decode(sent, shapes, sender=sender, slot=slot) for sender, sent in data.items()]
+        return agent.meet(slot, inbox)
+
+    return attributed(agent, slot, meet)
 
 
 def _collect(
-    agent: Agent,
     slot: int,
     senders: tuple[int, ...],
     mailbox: dict[tuple[int, int], bytes],
     line: Connection,
-) -> list[Message]:
+) -> None:
     while not all((slot, sender) in mailbox for sender in senders):
         data = line.recv_bytes()
         when, sender = ADDRESS.unpack(data[: ADDRESS.size])
         if when >= slot:
             mailbox[when, sender] = data[ADDRESS.size :]
-    # Only now: what a slot may bring is known when it is due, for shapes may change on the way.
-    return [decode(mailbox.pop((slot, sender)), agent.expected(slot)) for sender in senders]

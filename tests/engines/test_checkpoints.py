@@ -1,5 +1,6 @@
 """Checkpoints as files: what is written is read, what is spoilt is refused, zombies do no harm."""
 
+import json
 import math
 from dataclasses import asdict
 from pathlib import Path
@@ -8,9 +9,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors.numpy import load_file
 
 import grassvine as gv
-from grassvine.engines.checkpoints import START, AgentFiles, Checkpoint, Checkpoints, LogRecord
+from grassvine.engines.checkpoints import (
+    START,
+    AgentFiles,
+    Checkpoint,
+    Checkpoints,
+    LogRecord,
+    _write,
+)
 from grassvine.foundations.errors import CheckpointError, OutputError
 from grassvine.foundations.seeds import stream
 from grassvine.networks import Timetable
@@ -19,7 +28,7 @@ from grassvine.protocol import StepReport
 N_AGENTS = 3
 
 
-def timetable(n_slots: int = 12) -> Timetable:
+def timetable(n_slots: int = 20) -> Timetable:
     return gv.Gossip(max_iter=n_slots).timetable(gv.networks.path(N_AGENTS), stream(0, "timetable"))
 
 
@@ -140,13 +149,78 @@ def test_the_checkpoints_of_another_run_are_refused(tmp_path: Path) -> None:
         Checkpoints.open(tmp_path, timetable(13), resume=True)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"format": "grassvine checkpoint 1"}', "null"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "{", "[]", '{"format": "grassvine checkpoint 2"}', "null", "[" * 100_000),
+        *('{"slot": 1e999}', '{"slot": "\\ud800"}', "9" * 5000),
+    ],
+)
 def test_a_spoilt_declaration_is_refused(tmp_path: Path, text: str) -> None:
     checkpoints = opened(tmp_path)
     keep(checkpoints, checkpoints.new_epoch(), 4, START)
     (tmp_path / "epoch-000001" / "000000004.json").write_text(text)
     with pytest.raises(CheckpointError, match=r"cannot use .*000000004\.json .* remove it to res"):
         checkpoints.newest()
+
+
+@pytest.mark.parametrize(
+    "segments",
+    [
+        None,
+        [],
+        [[1, 4], [1, 4]],
+        [[1.0, 4]],
+        [["1", 4]],
+        [[0, 4]],
+        [[1, 4, 4]],
+        [[1, True], [1, 4]],
+    ],
+)
+def test_segments_that_no_run_writes_are_refused(tmp_path: Path, segments: object) -> None:
+    checkpoints = opened(tmp_path)
+    keep(checkpoints, checkpoints.new_epoch(), 4, START)
+    path = tmp_path / "epoch-000001" / "000000004.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"segments": segments}))
+    with pytest.raises(CheckpointError, match=r"cannot use .*000000004\.json .* remove it to res"):
+        checkpoints.newest()
+
+
+def test_a_checkpoint_after_the_last_slot_is_refused(tmp_path: Path) -> None:
+    checkpoints = opened(tmp_path)
+    keep(checkpoints, checkpoints.new_epoch(), 21, START)
+    with pytest.raises(CheckpointError, match="another run"):
+        checkpoints.newest()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *(
+            {"agent": 2},
+            {"slot": 4},
+            {"slot": -1},
+            {"slot": 2**63},
+            {"update": "0"},
+            {"cost": None},
+        ),
+        *({"messages": True}, {"finished": 1}, {"more": 1}),
+    ],
+)
+def test_a_report_that_no_agent_writes_is_refused(
+    tmp_path: Path, changes: dict[str, object]
+) -> None:
+    """The digest fits: somebody wrote the file so."""
+    checkpoints = opened(tmp_path)
+    mark = keep(checkpoints, checkpoints.new_epoch(), 4, START)
+    path = tmp_path / "epoch-000001" / "agent-001.000000004.log"
+    arrays = dict(load_file(path))
+    reports = json.loads(arrays["reports"].tobytes())
+    reports[1] |= changes
+    arrays["reports"] = np.frombuffer(json.dumps(reports).encode(), dtype=np.uint8)
+    _write(path, arrays)
+    with pytest.raises(CheckpointError, match=r"agent-001\.000000004\.log is truncated, modified"):
+        checkpoints.reports(mark)
 
 
 @pytest.mark.parametrize("kind", ["log", "snapshot"])
@@ -170,3 +244,12 @@ def test_a_host_without_the_folder_says_what_it_needs(tmp_path: Path) -> None:
     files = AgentFiles(tmp_path / "elsewhere", 0)
     with pytest.raises(OutputError, match="Every node must see the checkpoint folder at the same"):
         files.write((1, 4), [], {}, origin=0.0)
+
+
+def test_a_flipped_bit_in_the_reports_is_found(tmp_path: Path) -> None:
+    checkpoints = opened(tmp_path)
+    mark = keep(checkpoints, checkpoints.new_epoch(), 4, START)
+    path = tmp_path / "epoch-000001" / "agent-001.000000004.log"
+    path.write_bytes(path.read_bytes().replace(b'"messages": 0', b'"messages": 1'))
+    with pytest.raises(CheckpointError, match="the digest does not match"):
+        checkpoints.reports(mark)

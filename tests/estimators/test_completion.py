@@ -1,3 +1,4 @@
+import copy
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,13 @@ import grassvine as gv
 from grassvine.demo import masked_digits
 from grassvine.estimators import DLMaFitCompleter, MatrixCompleter, RTRMCCompleter
 from grassvine.estimators.completion import METHODS
-from grassvine.foundations.errors import DataError, GrassvineError, NetworkError, PlanError
+from grassvine.foundations.errors import (
+    DataError,
+    GrassvineError,
+    NetworkError,
+    PlanError,
+    UnknownIdWarning,
+)
 
 N_USERS, N_ITEMS = 120, 30
 SHOPS = ("north", "south", "west")
@@ -65,6 +72,8 @@ ALL = [
 ]
 
 
+# The paper's variants have a constant ρ, which leaves their agents apart on this small table.
+@pytest.mark.filterwarnings("ignore:the agents do not agree.* choose method gossip with rho auto")
 @pytest.mark.parametrize("estimator", ALL, ids=lambda e: getattr(e, "method", type(e).__name__))
 def test_every_method_predicts_better_than_means(
     estimator: Any, halves: tuple[pl.DataFrame, pl.DataFrame]
@@ -155,14 +164,23 @@ def test_matrices_have_users_as_rows() -> None:
 
 
 def test_unknown_ids_are_never_silently_the_mean(fitted: MatrixCompleter) -> None:
-    with pytest.raises(DataError, match="'nobody'"):
-        fitted.predict(["nobody"], [3])
-    with pytest.raises(DataError, match="whole numbers"):
+    with pytest.warns(UnknownIdWarning) as warned:
+        frame = fitted.predict(["nobody", "u001", "u002", "nobody"], [3, 3, 99, 99])
+    assert [str(one.message) for one in warned] == [
+        "3 of 4 pairs are unknown to the model (such as user 'nobody' and item 99); their ratings "
+        "are predicted from the known biases alone. Set on_unknown='fallback' to accept this, or "
+        "'nan' or 'raise'."
+    ]
+    assert warned[0].filename == __file__
+    assert frame["known"].to_list() == [False, True, False, False]
+    with pytest.warns(UnknownIdWarning, match=r"^1 of 2 users are unknown .*the most rated items"):
+        assert len(fitted.recommend(["u001", "nobody"], 2)) == 4
+    with pytest.raises(DataError, match="whole numbers"):  # in every case
         fitted.predict(["u001"], ["3"])
-    lenient = clone(fitted).set_params(on_unknown="fallback")
-    lenient.model_, lenient.backend_ = fitted.model_, fitted.backend_
-    frame = lenient.predict(["nobody", "u001"], [3, 3])
-    assert frame["known"].to_list() == [False, True]
+    chosen = copy.copy(fitted).set_params(on_unknown="fallback")
+    assert chosen.predict(["nobody"], [3])["known"].to_list() == [False]
+    with pytest.raises(DataError, match="'nobody'"):
+        chosen.set_params(on_unknown="raise").predict(["nobody"], [3])
 
 
 def test_new_users_are_taken_in_without_learning_anew(
@@ -210,6 +228,27 @@ def test_scikit_learn_searches_and_validates(halves: tuple[pl.DataFrame, pl.Data
     ).fit(pairs, stars)
     assert search.best_params_ == {"rank": 2}
     assert "MatrixCompleter" in estimator._repr_html_()
+
+
+def test_folds_of_users_that_nobody_knows_have_a_score(
+    halves: tuple[pl.DataFrame, pl.DataFrame],
+) -> None:
+    pairs, stars = halves[0].select("customer", "product").to_pandas(), halves[0]["stars"]
+    with pytest.warns(UnknownIdWarning) as warned:  # without shuffling, the users of a fold are new
+        scores = cross_val_score(
+            MatrixCompleter(2, regularization=2.0), pairs, stars, cv=3, error_score="raise"
+        )
+    assert len(warned) == 3 and np.isfinite(scores).all()
+    search = GridSearchCV(MatrixCompleter(regularization=2.0), {"rank": [1, 2]}, cv=2)
+    with pytest.warns(UnknownIdWarning):
+        search.fit(pairs, stars)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+def test_without_factors_no_items_are_similar(halves: tuple[pl.DataFrame, pl.DataFrame]) -> None:
+    biases = MatrixCompleter(0, regularization=2.0).fit(halves[0])
+    with pytest.raises(DataError, match=r"rank 0, biases alone, .*; fit a model of a higher rank"):
+        biases.similar_items(3)
 
 
 def test_the_agents_choose_the_rank(halves: tuple[pl.DataFrame, pl.DataFrame]) -> None:

@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 import grassvine as gv
 from grassvine.estimators import AltMinRegressor, DecentralizedPCA
 from grassvine.foundations.arrays import Array
-from grassvine.foundations.errors import ConvergenceWarning, ModelError, PlanError
+from grassvine.foundations.errors import ConvergenceWarning, DataError, ModelError, PlanError
 from grassvine.foundations.seeds import stream
 
 N_FEATURES, RANK = 12, 3
@@ -141,7 +141,14 @@ def test_what_was_saved_transforms_the_same(tmp_path: Path) -> None:
     [
         ({"n_components": 13}, PlanError, "n_components is 13, but 90 samples of 12 features"),
         ({"n_components": 0}, PlanError, "choose a number from 1 to 12"),
-        ({"n_components": 0.9}, PlanError, "n_components must be an integer, not 0.9"),
+        ({"n_components": 1.0}, PlanError, "n_components is 1.0; pass the number of components as"),
+        ({"n_components": "2"}, PlanError, "n_components must be an integer, not '2'"),
+        (
+            {"n_components": 0.9, "method": "gossip", "agents": 2},
+            PlanError,
+            "a share of the variance, which method 'gossip' cannot use",
+        ),
+        ({"agents": "owner"}, DataError, "'owner', the name of a column, but X is a ndarray"),
         ({"center": "yes"}, PlanError, "center is 'yes'; pass True or False"),
         (
             {"agents": 91},
@@ -162,3 +169,96 @@ def test_options_that_cannot_be_are_told(
 def test_a_fit_that_was_not_done_in_time_says_so() -> None:
     with pytest.warns(ConvergenceWarning, match="the fit did not converge in"):
         DecentralizedPCA(RANK, method="deepca", agents=3, max_iter=3, random_state=0).fit(samples())
+
+
+@pytest.mark.parametrize("share", [0.3, 0.9, 0.999])
+@pytest.mark.parametrize("n_samples", [8, 90])
+def test_a_share_of_the_variance_takes_as_many_components_as_in_scikit_learn(
+    share: float, n_samples: int
+) -> None:
+    x = samples(n_samples)
+    wanted = PCA(share, svd_solver="full").fit(x)
+    found = DecentralizedPCA(share, agents=4, random_state=0).fit(x)
+    assert found.n_components_ == wanted.n_components_ == len(found.components_)
+    np.testing.assert_allclose(found.components_, wanted.components_, atol=1e-7)
+    assert found.explained_variance_ratio_.sum() > share
+
+
+OWNERS = np.array(["north", "east", "south"])[np.arange(90) % 3]
+
+
+def by_column(frame: pd.DataFrame) -> DecentralizedPCA:
+    model = DecentralizedPCA(RANK, agents="hospital", random_state=0)
+    return model.fit(frame.assign(hospital=OWNERS))
+
+
+def by_array(frame: pd.DataFrame) -> DecentralizedPCA:
+    return DecentralizedPCA(RANK, random_state=0).fit(frame, owners=OWNERS)
+
+
+def by_list(frame: pd.DataFrame) -> DecentralizedPCA:
+    tables = [frame[owner == OWNERS] for owner in ("east", "north", "south")]
+    return DecentralizedPCA(RANK, random_state=0).fit(tables)
+
+
+@pytest.mark.parametrize("fit", [by_column, by_array, by_list])
+def test_owners_are_a_column_an_array_or_a_list_of_tables(fit: Any) -> None:
+    frame = pd.DataFrame(samples(), columns=NAMES)
+    before = frame.copy()
+    found = fit(frame)
+    wanted = PCA(RANK, svd_solver="full").fit(frame)
+    np.testing.assert_allclose(found.components_, wanted.components_, atol=1e-7)
+    assert found.network_.n_agents == 3 and found.feature_names_in_.tolist() == NAMES
+    names = [0, 1, 2] if fit is by_list else ["east", "north", "south"]
+    assert found.owners_.tolist() == names
+    sums = found.history_.final()["mse"]
+    lost = (frame - wanted.inverse_transform(wanted.transform(frame))) ** 2
+    for owner, mse in zip(("east", "north", "south"), sums, strict=True):
+        assert mse == pytest.approx(lost[owner == OWNERS].to_numpy().mean(), rel=1e-9)
+    pd.testing.assert_frame_equal(frame, before)
+
+
+def test_tables_with_owners_are_transformed_too() -> None:
+    frame = pd.DataFrame(samples(), columns=NAMES)
+    marked = frame.assign(hospital=OWNERS)
+    model = DecentralizedPCA(RANK, agents="hospital", random_state=0)
+    out = model.set_output(transform="pandas").fit_transform(marked)
+    assert out.shape == (90, RANK)
+    np.testing.assert_array_equal(model.transform(frame), out)
+    arrays = [frame.to_numpy()[:20], frame.to_numpy()[20:]]
+    both = DecentralizedPCA(RANK, random_state=0).fit_transform(arrays)
+    np.testing.assert_allclose(both, out, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("x", "options", "message"),
+    [
+        (samples(), {"owners": OWNERS[:5]}, "90 samples but 5 owners; pass one per sample"),
+        ([samples(), samples()[:, 1:]], {}, "table 1 has 11 features and table 0 has 12"),
+        ([samples(), samples()], {"owners": OWNERS}, "by a list of tables and by owners"),
+        (
+            [pd.DataFrame({"a": [1.0], "b": [2.0]}), pd.DataFrame({"a": [1.0], "c": [2.0]})],
+            {},
+            "tables 0 and 1 have different columns, such as 'b'",
+        ),
+    ],
+)
+def test_owners_that_do_not_fit_are_told(x: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        DecentralizedPCA(1).fit(x, **options)
+
+
+def test_an_unknown_column_of_owners_is_told() -> None:
+    frame = pd.DataFrame(samples(), columns=NAMES).assign(hospital=OWNERS)
+    with pytest.raises(DataError, match="no column 'hospitol' for the owners; did you mean 'hosp"):
+        DecentralizedPCA(2, agents="hospitol").fit(frame)
+
+
+def test_sending_more_than_the_samples_is_told() -> None:
+    rng = stream(3, "data", "wide")
+    x = rng.standard_normal((40, 6000))
+    with pytest.warns(
+        UserWarning, match="sent .* MB, more than the 2 MB of all samples; use fewer"
+    ):
+        found = DecentralizedPCA(5, agents=4, random_state=0).fit(x)
+    assert found.bytes_ > 10_000_000 > x.nbytes

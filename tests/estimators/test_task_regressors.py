@@ -1,5 +1,6 @@
 """What all regressors of tasks have in common."""
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from sklearn.preprocessing import PolynomialFeatures
 from tests.estimators.task_tables import N_FEATURES, N_TASKS, table
 
 from grassvine.estimators import AltMinRegressor, DecentralizedPCA, MultitaskRegressor
-from grassvine.foundations.errors import DataError, ModelError, PlanError
+from grassvine.foundations.errors import DataError, ModelError, PlanError, UnknownIdWarning
 
 REGRESSORS = {
     "gossip": MultitaskRegressor(2, alpha=0.01, random_state=0),
@@ -85,11 +86,17 @@ def test_a_task_that_comes_later_is_solved_within_what_all_share(regressor: Any)
 
 
 @every
-def test_unknown_tasks_are_refused_unless_one_asks(regressor: Any) -> None:
+def test_unknown_tasks_are_told_counted_or_refused(regressor: Any) -> None:
     x, y, tasks = table()
     model = clone(regressor).fit(x, y, tasks)
+    with pytest.warns(UnknownIdWarning) as warned:
+        by_default = model.predict(x[:2], [0, 99])
+    assert [str(one.message) for one in warned] == [
+        "1 of 2 samples are unknown to the model (such as task 99); they get the mean prediction "
+        "of the known tasks. Set on_unknown='fallback' to accept this, or 'nan' or 'raise'."
+    ]
     with pytest.raises(DataError, match=r"the model does not know 1 of the tasks \(99\)"):
-        model.predict(x[:2], [0, 99])
+        copy.copy(model).set_params(on_unknown="raise").predict(x[:2], [0, 99])
     with pytest.raises(DataError, match=r"the model knows 9 tasks, .* pass tasks=… with one id"):
         model.predict(x[:2])
     assert np.isnan(model.set_params(on_unknown="nan").predict(x[:2], [0, 99])).tolist() == [
@@ -97,8 +104,10 @@ def test_unknown_tasks_are_refused_unless_one_asks(regressor: Any) -> None:
         True,
     ]
     mean = np.mean([model.predict(x[:1], [task])[0] for task in range(N_TASKS)])
-    fallback = model.set_params(on_unknown="fallback").predict(x[:1], [99])
-    assert fallback[0] == pytest.approx(mean, rel=1e-12)
+    fallback = model.set_params(on_unknown="fallback").predict(x[:2], [0, 99])
+    assert fallback.tobytes() == by_default.tobytes()
+    alike = model.predict(x[:1], [99])
+    assert alike[0] == pytest.approx(mean, rel=1e-12)
     with pytest.raises(PlanError, match="on_unknown is 'mean'; choose"):
         model.set_params(on_unknown="mean").predict(x[:1], [0])
 
@@ -164,7 +173,7 @@ def test_what_was_saved_predicts_the_same(regressor: Any, tmp_path: Path) -> Non
     assert again.feature_names_in_.tolist() == NAMES and again.n_features_in_ == N_FEATURES
     np.testing.assert_array_equal(again.subspace_, model.subspace_)
     shared = type(regressor).load(folder, private=False)
-    with pytest.raises(DataError, match="it was loaded without tasks"):
+    with pytest.raises(DataError, match="this model has none; load its private part, or fold"):
         shared.predict(frame, tasks)
     same = shared.fold_in(frame, y, tasks)
     np.testing.assert_array_equal(same.predict(frame, tasks), model.predict(frame, tasks))

@@ -53,3 +53,10 @@ def test_an_unknown_option_is_answered_with_the_nearest_known() -> None:
 def test_an_unknown_option_near_to_none_is_answered_with_all_known(given: object) -> None:
     message = unknown("schedule", given, ["one-edge", "matchings"])
     assert message == f"unknown schedule {given!r}; choose from matchings, one-edge."
+
+
+def test_a_message_obeys_nobody_and_stays_short() -> None:
+    error = errors.DataError("the column '\x1b[2J\ud800" + "a" * 10_000 + "' is empty; drop it.")
+    assert "\x1b" not in str(error) and str(error).startswith("the column '\\x1b[2J\\ud800aaa")
+    assert str(error).endswith("aaa' is empty; drop it.") and len(str(error)) < 1100
+    assert str(errors.OutputError("é→5°\nnext")) == "é→5°\nnext"

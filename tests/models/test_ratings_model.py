@@ -298,12 +298,12 @@ def test_parts_must_fit_together() -> None:
     assert private is not None
     wrong: list[tuple[type[Exception], dict[str, Any], str]] = [
         (BasisError, {"factors": shared.factors[1:]}, "factors has shape 19×3, not 20×rank"),
-        (BasisError, {"item_biases": np.full(N_ITEMS, np.nan)}, "item_biases .* not all finite"),
-        (BasisError, {"counts": np.full(N_ITEMS, -1)}, "counts are no list of whole numbers"),
+        (BasisError, {"item_biases": np.full(N_ITEMS, np.nan)}, "item_biases .* is not finite"),
+        (BasisError, {"counts": np.full(N_ITEMS, -1)}, "counts are not non-negative integers"),
         (BasisError, {"lowest": 9.0}, "the lowest rating, 9, is above the highest, 0.5"),
         (BasisError, {"centre": np.inf}, "centre is inf"),
         (DataError, {"solver": BiasedSolver(0.0, 1.0)}, "regularization is 0"),
-        (BasisError, {"items": ids("film ", 0)}, "a model without items can say nothing"),
+        (BasisError, {"items": ids("film ", 0)}, "the model has no items; pass at least one"),
     ]
     for error, change, message in wrong:
         with pytest.raises(error, match=message):

@@ -174,3 +174,8 @@ def test_plain_mixing_is_one_product_with_the_matrix(n: int, p: float, seed: int
 def test_an_impossible_contraction_is_refused(contraction: float) -> None:
     with pytest.raises(NetworkError, match="contraction"):
         fast_mixing(gv.networks.path(3), contraction)
+
+
+def test_a_dense_matrix_has_a_limit() -> None:
+    with pytest.raises(NetworkError, match=r"has 2001 agents, .* choose at most 2000 agents"):
+        metropolis_matrix(gv.networks.path(2001))

@@ -56,7 +56,9 @@ def by_rho(errors: Mapping[float, float]) -> Fold:
 
     def error(result: Run) -> float:
         assert isinstance(result.plan.method, Gossip)
-        return errors[result.plan.method.rho]
+        rho = result.plan.method.rho
+        assert isinstance(rho, float)
+        return errors[rho]
 
     return Fold(problems(), error)
 

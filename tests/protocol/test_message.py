@@ -6,9 +6,10 @@ from hypothesis.extra.numpy import arrays
 
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import MessageError
-from grassvine.protocol import Message, decode, encode
+from grassvine.protocol import Message, checked_message, decode, encode
 
 SHAPES = {"basis": (4, 2)}
+LINK = {"sender": 3, "slot": 17}
 
 
 def message(**changes: object) -> Message:
@@ -18,27 +19,34 @@ def message(**changes: object) -> Message:
 @given(
     sender=st.integers(0, 2**31),
     slot=st.integers(0, 2**62),
-    basis=arrays(np.float64, st.tuples(st.integers(1, 9), st.integers(1, 4))),
+    basis=arrays(
+        np.float64,
+        st.tuples(st.integers(1, 9), st.integers(1, 4)),
+        elements=st.floats(allow_nan=False, allow_infinity=False),
+    ),
 )
 def test_a_message_survives_the_wire_bit_by_bit(sender: int, slot: int, basis: Array) -> None:
     sent = Message(sender, slot, {"basis": basis})
-    read = decode(encode(sent), {"basis": basis.shape})
+    read = decode(encode(sent), {"basis": basis.shape}, sender=sender, slot=slot)
     assert (read.sender, read.slot) == (sender, slot)
     assert read.arrays["basis"].tobytes() == basis.tobytes()
     assert encode(read) == encode(sent)
 
 
 def test_what_was_read_is_aligned_and_writable() -> None:
-    basis = decode(encode(message()), SHAPES).arrays["basis"]
+    basis = decode(encode(message()), SHAPES, **LINK).arrays["basis"]
     assert basis.flags.aligned and basis.flags.c_contiguous and basis.flags.writeable
 
 
 @pytest.mark.parametrize(
     ("data", "complaint"),
     [
-        (b"", "a message has 0 bytes, not 80 plus a short header"),
+        (b"", "the message that agent 3 sent at slot 17 has 0 bytes, not 80 plus a short header"),
         (encode(message())[:-1], "is not valid safetensors"),
-        (encode(message()) + bytes(5000), "a message has .* bytes, not 80"),
+        (
+            encode(message()) + bytes(5000),
+            "agent 3 sent at slot 17 has .* bytes, not 80",
+        ),
         (b"\xff" * 100, "is not valid safetensors"),
         (encode(message(basis=np.zeros((2, 4)))), "contains basis 2×4, .*, not basis 4×2"),
         (
@@ -53,14 +61,14 @@ def test_what_was_read_is_aligned_and_writable() -> None:
 )
 def test_what_is_no_such_message_is_refused(data: bytes, complaint: str) -> None:
     with pytest.raises(MessageError, match=complaint):
-        decode(data, SHAPES)
+        decode(data, SHAPES, **LINK)
 
 
 @settings(max_examples=300)
 @given(st.binary(min_size=81, max_size=400))
 def test_garbage_never_raises_anything_else(data: bytes) -> None:
     with pytest.raises(MessageError):
-        decode(data, SHAPES)
+        decode(data, SHAPES, **LINK)
 
 
 @settings(max_examples=300)
@@ -69,7 +77,37 @@ def test_a_flipped_byte_is_refused_or_changes_numbers_only(place: int, value: in
     data = bytearray(encode(message()))
     data[place % len(data)] ^= value
     try:
-        read = decode(bytes(data), SHAPES)
+        read = decode(bytes(data), SHAPES, **LINK)
     except MessageError:
         return
     assert read.arrays["basis"].shape == (4, 2) and read.arrays["basis"].dtype == np.float64
+    assert (read.sender, read.slot) == (3, 17) and np.isfinite(read.arrays["basis"]).all()
+
+
+@pytest.mark.parametrize(
+    ("sent", "complaint"),
+    [
+        (message(basis=np.full((4, 2), np.nan)), "'basis' in the message that agent 3 sent .* nan"),
+        (message(basis=np.full((4, 2), -np.inf)), "that agent 3 sent at slot 17 contains -inf"),
+        (
+            Message(-1, 17, message().arrays),
+            "agent 3 sent .* claims to be from agent -1 at",
+        ),
+        (Message(3, 16, message().arrays), "agent 3 sent at slot 17 claims .* agent 3 at slot 16"),
+        (message(basis=np.zeros((4, 2), np.int64)), "of type int64, not float64"),
+        (message(basis=np.zeros((2, 2))), "agent 3 sent at slot 17 contains basis 2×2, not"),
+        (message(more=np.zeros(1)), "contains basis 4×2, more 1, not basis 4×2"),
+    ],
+)
+def test_one_gate_holds_for_bytes_and_for_messages(sent: Message, complaint: str) -> None:
+    with pytest.raises(MessageError, match=complaint):
+        checked_message(sent, SHAPES, **LINK)
+    with pytest.raises(MessageError, match="that agent 3 sent at slot 17"):
+        decode(encode(sent), SHAPES, **LINK)
+
+
+def test_a_message_has_the_same_layout_on_every_engine() -> None:
+    sent = message(basis=np.asfortranarray(np.arange(8.0).reshape(4, 2)))
+    for read in (checked_message(sent, SHAPES, **LINK), decode(encode(sent), SHAPES, **LINK)):
+        assert read.arrays["basis"].flags.c_contiguous
+        assert np.array_equal(read.arrays["basis"], sent.arrays["basis"])

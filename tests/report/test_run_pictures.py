@@ -1,5 +1,6 @@
 import io
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import matplotlib.image as images
@@ -9,20 +10,21 @@ import pytest
 from tests import samples
 
 import grassvine as gv
+from grassvine.data.calibration import calibration
 from grassvine.foundations.errors import BasisError, OutputError
 from grassvine.report.run_pictures import run_pictures, write_run_pictures
 
 
-def run(n_agents: int) -> gv.Run:
+def run(n_agents: int, method: Any = None) -> gv.Run:
     parts = np.array_split(samples.samples(), n_agents)
-    plan = gv.Plan(samples.N_ITEMS, 2, gv.networks.path(n_agents), gv.Exact())
+    plan = gv.Plan(samples.N_ITEMS, 2, gv.networks.path(n_agents), method or gv.Exact())
     return gv.run(plan, [gv.PCAProblem(part) for part in parts])
 
 
 def test_a_run_is_written_as_pictures_of_the_same_bytes_whatever_the_settings(
     tmp_path: Path,
 ) -> None:
-    result = run(3)
+    result = run(3, gv.Gossip(max_iter=40))
     pictures = run_pictures(result.history, result.plan.network, result.bases)
     before = dict(mpl.rcParams)
     with mpl.rc_context({"font.size": 20, "axes.facecolor": "red"}):
@@ -32,8 +34,8 @@ def test_a_run_is_written_as_pictures_of_the_same_bytes_whatever_the_settings(
     assert dict(mpl.rcParams) == before and plt.get_fignums() == []
     assert [path.name for path in written] == [
         "cost.png",
-        "agreement.png",
         "network.png",
+        "agreement.png",
         "angles.png",
     ]
     assert [path.read_bytes() for path in written] == list(pictures.values())
@@ -42,17 +44,32 @@ def test_a_run_is_written_as_pictures_of_the_same_bytes_whatever_the_settings(
     )
 
 
-def test_one_agent_has_nobody_to_agree_with() -> None:
-    result = run(1)
+@pytest.mark.parametrize("n_agents", [1, 3])
+def test_agents_that_share_one_subspace_have_no_pictures_of_agreement(n_agents: int) -> None:
+    result = run(n_agents)
     assert list(run_pictures(result.history, result.plan.network, result.bases)) == [
         "cost",
         "network",
-        "angles",
     ]
 
 
-def test_nothing_is_written_unless_all_can_be(tmp_path: Path) -> None:
+def test_candidates_and_predictions_have_pictures() -> None:
     result = run(2)
+    truth = np.repeat([1.0, 2.0, 3.0], 5)
+    tables = {
+        "validation": {
+            "rank": np.array([1.0, 2.0]),
+            "rmse": np.array([0.9, 0.8]),
+            "chosen": np.array([0.0, 1.0]),
+        },
+        "held-out predictions": calibration(truth, truth + 0.5),
+    }
+    pictures = run_pictures(result.history, result.plan.network, result.bases, tables)
+    assert list(pictures) == ["cost", "network", "validation", "predictions"]
+
+
+def test_nothing_is_written_unless_all_can_be(tmp_path: Path) -> None:
+    result = run(2, gv.Gossip(max_iter=20))
     with pytest.raises(BasisError):
         write_run_pictures(tmp_path / "new", result.history, result.plan.network, [])
     assert list(tmp_path.iterdir()) == []

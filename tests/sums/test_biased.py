@@ -22,6 +22,7 @@ from grassvine.sums.biased_selection import choose_biased, most_sums
 from grassvine.sums.program import Program, flat, run_pooled, shaped
 
 RANK = 3
+CANDIDATE_COLUMNS = "rank", "regularization", "bias_regularization", "rmse", "n_sums", "chosen"
 NETWORKS = {
     "pair": gv.networks.path(2),
     "path": gv.networks.path(7),
@@ -151,6 +152,7 @@ def test_the_same_plan_has_the_same_bits_on_every_engine() -> None:
             "item_biases",
             "centre",
             "regularization",
+            *(f"candidate_{name}" for name in CANDIDATE_COLUMNS),
         }
         for name in first:
             np.testing.assert_array_equal(first[name], second[name])

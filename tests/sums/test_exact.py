@@ -9,7 +9,7 @@ from grassvine.baselines import rtrmc
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import MessageError, PlanError
 from grassvine.networks.tree import spanning_tree
-from grassvine.protocol import Message, StepReport
+from grassvine.protocol import Message, StepReport, checked_message
 from grassvine.sums.agent import SumAgent
 from grassvine.sums.conjugate_gradient import (
     Descent,
@@ -85,8 +85,8 @@ def test_a_sum_of_another_length_is_refused() -> None:
     agent = SumAgent(0, gv.PCAProblem(np.eye(3)), counting(0, 1), tree)
     assert agent.expected(0) == {"sum": (2,)}
     message = Message(1, 0, {"sum": np.zeros(3)})
-    with pytest.raises(MessageError, match="agent 1 sent 3 numbers at slot 0 instead of 2"):
-        agent.meet(0, [message])
+    with pytest.raises(MessageError, match="agent 1 sent at slot 0 contains sum 3, not sum 2"):
+        checked_message(message, agent.expected(0), sender=1, slot=0)
 
 
 @pytest.fixture(scope="module")
@@ -225,7 +225,7 @@ def test_dividing_by_item_shares_takes_fewer_sums_than_dividing_by_nothing(
 
 def test_what_it_cannot_do_is_said() -> None:
     plan = gv.Plan(N_ITEMS, 3, gv.networks.path(2), gv.Exact(), geometry=gv.geometry.Euclidean())
-    with pytest.raises(PlanError, match="works on the Grassmann manifold; leave geometry out"):
+    with pytest.raises(PlanError, match="needs the Grassmann geometry; leave geometry out"):
         plan.agent(0, gv.CompletionProblem(ratings()))
     other = gv.Plan(N_ITEMS, 3, gv.networks.path(2), gv.Exact())
     with pytest.raises(PlanError, match="CustomProblem has no hessian_product"):

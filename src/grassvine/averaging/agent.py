@@ -6,8 +6,7 @@ from zlib import crc32
 
 import numpy as np
 
-from grassvine.averaging.program import FRAME, Arrays, Exchange, Inbox, Program, ProgramOutcome
-from grassvine.foundations.arrays import as_numbers
+from grassvine.averaging.program import FRAME, Exchange, Inbox, Program, ProgramOutcome
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.foundations.errors import MessageError
 from grassvine.geometry import Grassmann
@@ -53,7 +52,7 @@ class NeighbourAgent:
 
     def meet(self, slot: int, inbox: Sequence[Message]) -> StepReport:
         """Advance the program by one exchange."""
-        arrived = {message.sender: self._arrays_of(message) for message in inbox}
+        arrived = {message.sender: message.arrays for message in inbox}
         iterate = self._exchange.iterate
         self._advance(arrived)
         return StepReport(
@@ -165,21 +164,6 @@ class NeighbourAgent:
             sender: {name: arrays[name][place].copy() for name in shapes}
             for place, sender in enumerate(senders)
         }
-
-    def _arrays_of(self, message: Message) -> Arrays:
-        where = f"that agent {message.sender} sent at slot {message.slot}"
-        arrays = {}
-        for name, shape in self.expected(message.slot).items():
-            if name not in message.arrays:
-                raise MessageError(f"the message {where} has no {name}; fix the sender.")
-            array = as_numbers(message.arrays[name], name=f"the {name} {where}", error=MessageError)
-            if array.shape != shape or not np.isfinite(array).all():
-                raise MessageError(
-                    f"the {name} {where} has shape {array.shape} instead of {shape}, or is not "
-                    "finite; use the same plan for all agents, or smaller steps."
-                )
-            arrays[name] = array
-        return arrays
 
     def _mse(self, evaluation: Evaluation) -> float:
         count = self._problem.n_values

@@ -66,6 +66,10 @@ class REXTRA:
         if real_number("step", self.step, least=0.0) == 0.0:
             raise PlanError("step is 0, so no basis would move; choose a positive number.")
 
+    def check_network(self, network: Network) -> None:
+        """Check the size of the timetable."""
+        AllEdges().check(network, self.max_iter)
+
     def timetable(self, network: Network, rng: RandomGenerator) -> Timetable:
         """Schedule exchanges over all links at every slot."""
         return AllEdges().draw(network, self.max_iter, rng)

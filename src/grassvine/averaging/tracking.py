@@ -93,10 +93,17 @@ class Tracked:
         if real_number("contraction", self.contraction, least=0.0, below=1.0) == 0.0:
             raise PlanError("contraction is 0, which no mixing reaches; choose a positive number.")
 
+    def check_network(self, network: Network) -> None:
+        """Check the size of the timetable."""
+        AllEdges().check(network, self._n_slots(network))
+
     def timetable(self, network: Network, rng: RandomGenerator) -> Timetable:
         """Schedule exchanges over all links at every slot; each mixing takes several slots."""
+        return AllEdges().draw(network, self._n_slots(network), rng)
+
+    def _n_slots(self, network: Network) -> int:
         n_rounds = fast_mixing(network, self.contraction).n_rounds
-        return AllEdges().draw(network, (FIRST_MIXINGS + self.max_iter) * n_rounds, rng)
+        return (FIRST_MIXINGS + self.max_iter) * n_rounds
 
     def agent(self, plan: Setup, number: int, problem: Problem) -> NeighbourAgent:
         """Return the agent for a problem."""

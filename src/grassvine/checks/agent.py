@@ -19,22 +19,26 @@ def check_agent(make: Callable[[], Agent], neighbour: Agent) -> None:
         agent = make()
         first, second = encode(agent.outgoing(0)), encode(agent.outgoing(0))
         require(first == second, "outgoing must have no side effects", "a second message differed")
-        shapes = neighbour.expected(0)
-        read = decode(first, shapes)
+        sent = agent.outgoing(0)
+        require(
+            (sent.sender, sent.slot) == (agent.id, 0),
+            "a message must contain its sender and slot",
+            f"it contains agent {sent.sender}, slot {sent.slot}",
+        )
+        read = decode(first, neighbour.expected(0), sender=agent.id, slot=0)
         require(
             encode(read) == first,
             "encoding and decoding must not change a message",
             "its bytes changed",
         )
-        require(
-            (read.sender, read.slot) == (agent.id, 0),
-            "a message must contain its sender and slot",
-            f"it contains agent {read.sender}, slot {read.slot}",
-        )
         inbox = [neighbour.outgoing(0)]
-        sent = encode(inbox[0])
+        before_meeting = encode(inbox[0])
         report = agent.meet(0, inbox)
-        require(encode(inbox[0]) == sent, "an agent must not modify its inbox", "a message changed")
+        require(
+            encode(inbox[0]) == before_meeting,
+            "an agent must not modify its inbox",
+            "a message changed",
+        )
         require(
             (report.agent, report.slot) == (agent.id, 0),
             "a report must contain its agent and slot",

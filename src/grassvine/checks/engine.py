@@ -41,7 +41,7 @@ def check_engine(engine: Engine) -> None:
         parallel(max_iter=20),
         precon_parallel(max_iter=20),
         Gossip(max_iter=10, schedule=AllEdges()),
-        DLMaFit(max_iter=10, most_omega=12.0),
+        DLMaFit(max_iter=10, max_omega=12.0),
         Exact(max_iter=60),
         Validated(any_rank=True, max_iter=60),
         Tracked(max_iter=4),

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from grassvine.checks.assertions import require, require_close
+from grassvine.checks.assertions import require, require_close, require_double
 from grassvine.checks.derivatives import check_gradient, check_hessian
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.foundations.seeds import stream
@@ -35,6 +35,7 @@ def check_problem(problem: LocalProblem, rank: int, *, seed: int = 0) -> None:
         "repeated evaluations must be bitwise equal",
         "a second evaluation differed",
     )
+    require_double(here.gradient, "gradient")
     requirement = "replacing U by UQ must only rotate the result"
     require_close(rotated.cost, here.cost, TOLERANCE, f"{requirement} (cost)")
     require_close(

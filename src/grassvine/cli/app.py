@@ -20,6 +20,7 @@ from grassvine.cli.pca import pca
 from grassvine.cli.reproduce import reproduce
 from grassvine.cli.runs import plot, rerun
 from grassvine.foundations.errors import MissingExtra
+from grassvine.foundations.memory import require_address_space
 
 EPILOG = (
     "Exit codes: 0 success; 1 internal error, failed agent or closed output pipe; 2 usage error or "
@@ -58,6 +59,7 @@ def _options(
     ] = False,
 ) -> None:
     """Decentralised matrix completion, multitask regression and PCA."""
+    require_address_space()  # before libraries are imported that abort without
 
 
 @app.command()
@@ -78,7 +80,6 @@ def demo(
     """Complete digit images with erased pixels, each agent holding one digit only."""
     from grassvine.cli.show import demo_object, demo_table
     from grassvine.demo import compare, draw, masked_digits, one_kind_each
-    from grassvine.demo.comparison import N_SLOTS
     from grassvine.foundations.files import exists, make_folder
     from grassvine.report.progress import ProgressBar
 
@@ -87,7 +88,7 @@ def demo(
         raise exists(target)
     make_folder(out)
     start = time.perf_counter()
-    with ProgressBar(N_SLOTS, "gossip") as bar:
+    with ProgressBar("gossip", passing=True) as bar:
         shares = one_kind_each(masked_digits(missing, seed), agents, seed)
         comparison = compare(shares, seed, observers=[bar])
     try:

@@ -6,7 +6,7 @@ import typer
 
 from grassvine.cli import options
 from grassvine.cli.config import ConfigFile
-from grassvine.cli.output import AsJson, print_messages, print_object, spinner
+from grassvine.cli.output import AsJson, print_messages, print_object, print_text_table, progress
 
 if TYPE_CHECKING:
     from grassvine.jobs.comparison import Comparison
@@ -55,14 +55,20 @@ def compare(
         **choices,
     )
     print_messages(table.assumed)
-    with spinner("comparing") as status:
+    names = [name.strip() for name in methods.split(",")]
+
+    def watch(method: str, split: int) -> None:
+        share = (split + names.index(method) / len(names)) / splits
+        bar.update(share, f"{method}, split {split + 1} of {splits}")
+
+    with progress("comparing") as bar:
         found = run_comparison(
             table,
-            [name.strip() for name in methods.split(",")],
+            names,
             Setting(rank, agents, network, seed),
             n_splits=splits,
             holdout=holdout,
-            watch=lambda method, split: status.update(f"{method}, split {split + 1} of {splits}"),
+            watch=watch,
         )
     print_messages(f"{name} was not run: {how}" for name, how in found.absent.items())
     if found.n_unknown:
@@ -94,15 +100,17 @@ def _rows(found: "Comparison") -> list[dict[str, Any]]:
 
 
 def _show(rows: list[dict[str, Any]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table("method", "RMSE", "p", "MAE", "p", "seconds", "CPU seconds")
+    table = [["method", "RMSE", "p", "MAE", "p", "s", "CPU s"]]
     for row in rows:
         cells = [row["method"]]
         for error in ("rmse", "mae"):
             sd, p = row[f"{error}_sd"], row[f"{error}_p"]
-            cells.append(f"{row[f'{error}_mean']:.4f}" + ("" if sd is None else f" ± {sd:.4f}"))
-            cells.append("" if p is None else f"{p:.2g}")
-        table.add_row(*cells, f"{row['seconds']:.2f}", f"{row['cpu_seconds']:.2f}")
-    Console().print(table)
+            cells.append(_number(row[f"{error}_mean"]) + ("" if sd is None else f" ±{_number(sd)}"))
+            cells.append("" if p is None else f"{p:.3f}" if p >= 0.01 else f"{p:.0e}")
+        table.append([*cells, f"{row['seconds']:.1f}", f"{row['cpu_seconds']:.1f}"])
+    print_text_table(table)
+
+
+def _number(value: float) -> str:
+    """Return a number in at most six characters, unless it has an exponent."""
+    return f"{value:.4f}" if abs(value) < 10.0 else f"{value:.4g}"

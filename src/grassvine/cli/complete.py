@@ -40,9 +40,7 @@ def complete(
     regularization: Annotated[
         str, typer.Option(metavar="FLOAT|auto", help="Regularisation strength, or auto.")
     ] = "auto",
-    rho: Annotated[
-        str, typer.Option(metavar="FLOAT|auto", help="Consensus weight ρ, or auto (gossip only).")
-    ] = "auto",
+    rho: options.Rho = "auto",
     max_iter: options.MaxIter = 400,
     holdout: options.Holdout = 0.0,
     seed: options.Seed = 0,
@@ -59,8 +57,17 @@ def complete(
     encoding: options.Encoding = None,
     duplicates: options.Duplicates = "error",
     missing: options.Missing = "error",
+    shared_users: Annotated[
+        str,
+        typer.Option(
+            metavar="separate|error",
+            help="How to handle user ids with ratings of several owners: as separate users of "
+            "each, or as an error.",
+        ),
+    ] = "separate",
     config: ConfigFile = None,
     out: options.ModelOut = None,
+    shared_only: options.SharedOnly = False,
     run: options.RunOut = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
@@ -74,6 +81,7 @@ def complete(
         "rho": options.number_or_auto("rho", rho),
         "duplicates": duplicates,
         "missing": missing,
+        "shared_users": shared_users,
     }
     job = CompletionJob(
         ratings,
@@ -97,4 +105,12 @@ def complete(
         stored=stored,
         **words,
     )
-    run_job("ratings", job, out=out, run=run, overwrite=overwrite, as_json=as_json)
+    run_job(
+        "ratings",
+        job,
+        out=out,
+        run=run,
+        overwrite=overwrite,
+        as_json=as_json,
+        shared_only=shared_only,
+    )

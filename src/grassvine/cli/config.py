@@ -1,11 +1,11 @@
 """``--config``: options from a TOML file. The command line takes precedence."""
 
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from grassvine.foundations.documents import parse_toml
 from grassvine.foundations.errors import PlanError, unknown
 
 
@@ -44,12 +44,12 @@ ConfigFile = Annotated[
 
 def _document(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return parse_toml(path.read_text(encoding="utf-8"))
     except OSError as cause:
         raise PlanError(
             f"{path} cannot be read ({cause.strerror}); use an existing TOML file."
         ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as cause:
+    except ValueError as cause:
         raise PlanError(f"{path} is not a valid TOML file: {cause}.") from None
 
 

@@ -4,7 +4,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from grassvine.cli.output import print_messages, print_object, print_rows, spinner
+from grassvine.cli.output import print_messages, print_object, print_rows, progress
+from grassvine.foundations.errors import PlanError
 
 if TYPE_CHECKING:
     from grassvine.jobs.base import Job
@@ -21,24 +22,27 @@ def run_job(
     run: Path | None,
     overwrite: bool,
     as_json: bool,
+    shared_only: bool = False,
 ) -> None:
     """Run a job and report. Output paths are checked before the fit starts."""
     from grassvine.foundations.files import make_folder
     from grassvine.jobs.run_folder import refuse_folder, save_run
     from grassvine.models.persistence.files import may_replace, save
 
+    if shared_only and out is None:
+        raise PlanError("--shared-only saves a part of the model; add -o FOLDER.")
     if out is not None:
         may_replace(out, overwrite)
         make_folder(out.absolute().parent)
     if run is not None:
         refuse_folder(run, overwrite=overwrite)
         make_folder(run.absolute().parent)
-    with spinner("reading"):
+    with progress("reading"):
         data = job.read()
     print_messages(data.assumed)
     try:
-        with spinner("fitting"):
-            result = job.learn(data)
+        with progress("fitting") as bar:
+            result = job.learn(data, (bar,))
     except (KeyboardInterrupt, SystemExit):  # SystemExit: terminated by SIGTERM
         if job.checkpoints:
             print_messages(
@@ -48,7 +52,8 @@ def run_job(
     if out is not None:
         options = asdict(job)  # type: ignore[call-overload]
         parameters = {name: value for name, value in options.items() if name not in NOT_IN_CARD}
-        save(result.model, out, result.card(title, parameters), overwrite=overwrite)
+        card = result.card(title, parameters)
+        save(result.model, out, card, private=not shared_only, overwrite=overwrite)
         print_messages([f"model: {out}{_holdout_note(result.report)}"])
     if run is not None:
         save_run(run, job, result, overwrite=overwrite)

@@ -76,3 +76,6 @@ class Commands(TyperGroup):
                 print_messages(getattr(error, "__notes__", ()))
                 tell(error)
                 raise typer.Exit(EXIT_CODES.get(type(error), WRONG_INPUT)) from None
+            except MemoryError:
+                tell("there is not enough memory; use less data, or more memory.")
+                raise typer.Exit(WRONG_INPUT) from None

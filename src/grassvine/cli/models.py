@@ -14,7 +14,7 @@ from grassvine.cli.output import (
     print_messages,
     print_object,
     print_rows,
-    spinner,
+    progress,
     write_table,
 )
 
@@ -55,13 +55,15 @@ def predict(
     loaded = load(model)
     asked = read_table(table, separator=separator, skip_rows=skip_rows, encoding=encoding)
     print_messages(asked.assumed)
-    if isinstance(loaded, RatingsModel):
-        frame = predict_ratings(loaded, asked, user, item, choice)
-    elif isinstance(loaded, TasksModel):
-        column = task or str(inspect(model).card.parameters.get("task", "task"))
-        frame = predict_targets(loaded, asked, column, choice)
-    else:
-        frame = coordinates(loaded, asked)
+    with progress("predicting"):
+        if isinstance(loaded, RatingsModel):
+            owner = inspect(model).card.parameters.get("agents")
+            frame = predict_ratings(loaded, asked, user, item, choice, owner)
+        elif isinstance(loaded, TasksModel):
+            column = task or str(inspect(model).card.parameters.get("task", "task"))
+            frame = predict_targets(loaded, asked, column, choice)
+        else:
+            frame = coordinates(loaded, asked)
     write_table(frame, "predictions", out, as_json)
 
 
@@ -69,6 +71,12 @@ def recommend(
     model: Model,
     user: Annotated[
         list[str] | None, typer.Option(metavar="ID", help="User id; may be repeated.")
+    ] = None,
+    owner: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Owner of each --user, if several owners have users of this id."
+        ),
     ] = None,
     users: Annotated[
         str | None,
@@ -90,9 +98,10 @@ def recommend(
 ) -> None:
     """Recommend the items with the highest predicted ratings, to all users by default."""
     from grassvine.data.tables import read_table
+    from grassvine.models import inspect
     from grassvine.models.queries import (
         load_ratings_model,
-        users_known,
+        owner_ids,
         users_listed,
         users_named,
     )
@@ -102,15 +111,18 @@ def recommend(
     loaded = load_ratings_model(model)
     if user and users:
         raise typer.BadParameter("use --user or --users, not both.")
+    if owner and not user:
+        raise typer.BadParameter("use --owner with --user.")
+    asked, owners = None, None
     if user:
         asked = users_named(loaded, user)
+        owners = owner_ids(loaded, owner) if owner else None
     elif users:
         table = read_table(users, separator=separator, skip_rows=skip_rows, encoding=encoding)
         print_messages(table.assumed)
-        asked = users_listed(loaded, table)
-    else:
-        asked = users_known(loaded)
-    frame = loaded.recommend(asked, k, exclude_seen=not seen, on_unknown=choice)
+        asked, owners = users_listed(loaded, table, inspect(model).card.parameters.get("agents"))
+    with progress("recommending"):
+        frame = loaded.recommend(asked, k, exclude_seen=not seen, on_unknown=choice, owners=owners)
     write_table(frame, "recommendations", out, as_json)
 
 
@@ -150,11 +162,20 @@ def fold_in(
         may_replace(out, overwrite)
     loaded = load_ratings_model(model)
     table = read_table(ratings, separator=separator, skip_rows=skip_rows, encoding=encoding)
-    new = new_ratings(loaded, table, user=user, item=item, rating=rating, **choices)
+    card = inspect(model).card
+    new = new_ratings(
+        loaded,
+        table,
+        user=user,
+        item=item,
+        rating=rating,
+        owner=card.parameters.get("agents"),
+        **choices,
+    )
     print_messages(new.assumed)
-    with spinner("solving"):
+    with progress("solving"):
         folded = loaded.with_users(
-            new.users,
+            new.users_with_owners,
             new.items,
             new.ratings,
             unknown_items="leave out" if leave_out else "raise",
@@ -162,9 +183,11 @@ def fold_in(
     if folded.left_out:
         print_messages([f"{folded.left_out} ratings of items unknown to the model were skipped."])
     if out is not None:
-        save(folded.model, out, inspect(model).card, overwrite=overwrite)
+        save(folded.model, out, card, overwrite=overwrite)
         print_messages([f"model: {out}"])
-    best = folded.model.recommend(new.users.series, k, on_unknown="fallback")
+    best = folded.model.recommend(
+        new.users.series, k, on_unknown="fallback", owners=new.users_with_owners.owners
+    )
     write_table(best, "recommendations", None, as_json)
 
 
@@ -176,16 +199,16 @@ def inspect(model: Model, as_json: AsJson = False) -> None:
     if as_json:
         print_object(asdict(found))
         return
-    print_rows(
-        {
-            "kind": found.kind,
-            **found.sizes,
-            **found.numbers,
-            "private part": "included" if found.private else "not included",
-            "bytes": sum(found.nbytes.values()),
-            "data hash": found.card.data_hash,
-            **found.card.parameters,
-            **found.card.metrics,
-            "written by": ", ".join(f"{name} {one}" for name, one in found.written_by.items()),
-        }
-    )
+    private = [f"{name}: {', '.join(content)}" for name, content in found.private.items()]
+    facts = {
+        "kind": found.kind,
+        **found.sizes,
+        "shared part": ", ".join(sorted(found.nbytes.keys() - found.private.keys())),
+        "private part": "\n".join(private) or "not included",
+        "bytes": sum(found.nbytes.values()),
+        "data hash": found.card.data_hash,
+        "written by": ", ".join(f"{name} {one}" for name, one in found.written_by.items()),
+    }
+    # The rest has names chosen by who saved the model, which must not take the place of facts.
+    told = {**found.numbers, **found.card.parameters, **found.card.metrics}
+    print_rows({**facts, **{name: value for name, value in told.items() if name not in facts}})

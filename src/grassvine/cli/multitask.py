@@ -33,7 +33,7 @@ def multitask(
     ] = "1",
     network: options.NetworkName = "ring",
     alpha: Annotated[float, typer.Option(help="Regularisation strength.")] = 1.0,
-    rho: options.Rho = 10.0,
+    rho: options.Rho = "auto",
     max_iter: options.MaxIter = 200,
     holdout: options.Holdout = 0.0,
     seed: options.Seed = 0,
@@ -47,6 +47,7 @@ def multitask(
     encoding: options.Encoding = None,
     config: ConfigFile = None,
     out: options.ModelOut = None,
+    shared_only: options.SharedOnly = False,
     run: options.RunOut = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
@@ -54,7 +55,10 @@ def multitask(
     """Fit related regressions whose weights lie in a common low-dimensional subspace."""
     from grassvine.jobs.multitask import MultitaskJob
 
-    words: dict[str, Any] = {"rank": options.rank_of(rank)}
+    words: dict[str, Any] = {
+        "rank": options.rank_of(rank),
+        "rho": options.number_or_auto("rho", rho),
+    }
     job = MultitaskJob(
         table,
         target,
@@ -63,7 +67,6 @@ def multitask(
         agents=options.agents_of(agents),
         network=network,
         alpha=alpha,
-        rho=rho,
         max_iter=max_iter,
         holdout=holdout,
         seed=seed,
@@ -77,4 +80,12 @@ def multitask(
         encoding=encoding,
         **words,
     )
-    run_job("tasks", job, out=out, run=run, overwrite=overwrite, as_json=as_json)
+    run_job(
+        "tasks",
+        job,
+        out=out,
+        run=run,
+        overwrite=overwrite,
+        as_json=as_json,
+        shared_only=shared_only,
+    )

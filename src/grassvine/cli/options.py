@@ -24,7 +24,9 @@ NetworkName = Annotated[
         help="Network: ring, path, star, grid, complete, exponential or random.",
     ),
 ]
-Rho = Annotated[float, typer.Option(help="Consensus weight ρ (gossip only).")]
+Rho = Annotated[
+    str, typer.Option(metavar="FLOAT|auto", help="Consensus weight ρ, or auto (gossip only).")
+]
 MaxIter = Annotated[
     int, typer.Option(help="Approximate number of updates per agent (ignored by exact methods).")
 ]
@@ -92,13 +94,19 @@ Missing = Annotated[
 OnUnknown = Annotated[
     str,
     typer.Option(
-        metavar="raise|nan|fallback",
+        metavar="raise|nan|fallback|warn",
         help="How to handle users, items or tasks unknown to the model.",
     ),
 ]
 ModelOut = Annotated[
     Path | None,
     typer.Option("--out", "-o", metavar="FOLDER", help="Save the model to this folder."),
+]
+SharedOnly = Annotated[
+    bool,
+    typer.Option(
+        "--shared-only", help="Save the shared part of the model only, without users or tasks."
+    ),
 ]
 RunOut = Annotated[
     Path | None,

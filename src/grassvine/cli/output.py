@@ -3,7 +3,7 @@
 import json
 import math
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +13,8 @@ from grassvine.foundations.errors import Option, OutputError
 
 if TYPE_CHECKING:
     import polars as pl
-    from rich.status import Status
+
+    from grassvine.report.progress import ProgressBar
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Overwrite existing output.")]
@@ -22,13 +23,29 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Overwrite existing
 def print_messages(messages: Iterable[str]) -> None:
     """Print messages on standard error, one per line."""
     for message in messages:
-        typer.echo(message, err=True)
+        typer.echo(printable(message), err=True)
+
+
+def printable(text: str) -> str:
+    """Escape control characters, which a terminal would obey; line breaks stay.
+
+    Names and ids may come from others' files.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() or char == "\n" else char.encode("unicode_escape").decode()
+        for char in text
+    )
 
 
 def print_object(content: Mapping[str, Any]) -> None:
     """Print one JSON object, with null for numbers that are not finite."""
     escape = not _encoding().startswith("utf")
-    typer.echo(json.dumps(_plain(content), ensure_ascii=escape, allow_nan=False))
+    text = json.dumps(_plain(content), ensure_ascii=escape, allow_nan=False)
+    if not text.isprintable():
+        text = "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in text)
+    typer.echo(text)
 
 
 def print_rows(rows: Mapping[str, Any]) -> None:
@@ -40,15 +57,25 @@ def print_rows(rows: Mapping[str, Any]) -> None:
     table = Table(show_header=False, box=None)
     for name, value in rows.items():
         if value is not None:  # as Text, because brackets in a str would be read as markup
-            table.add_row(Text(name), Text(_formatted(value), overflow="fold"))
+            table.add_row(
+                Text(printable(name)), Text(printable(_formatted(value)), overflow="fold")
+            )
     Console().print(table)
 
 
-def spinner(what: str) -> "Status":
-    """Return a context manager that shows a spinner on a terminal."""
-    from rich.console import Console
+def print_text_table(rows: Sequence[Sequence[str]]) -> None:
+    """Print a table as plain text, with aligned columns; the first row is the header."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for name, *cells in rows:
+        numbers = (cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
+        typer.echo("  ".join([name.ljust(widths[0]), *numbers]))
 
-    return Console(stderr=True).status(what)
+
+def progress(what: str) -> "ProgressBar":
+    """Return a context manager that shows the progress of a task on a terminal."""
+    from grassvine.report.progress import ProgressBar
+
+    return ProgressBar(what, passing=True)
 
 
 def check_table_path(out: Path | None, *, overwrite: bool) -> None:
@@ -79,6 +106,8 @@ def write_table(frame: "pl.DataFrame", name: str, out: Path | None, as_json: boo
         print_object({name: frame.to_dicts()})
     else:
         text = encode_table(frame, ".csv").decode()
+        if sys.stdout.isatty():
+            text = printable(text)
         try:
             text.encode(_encoding())
         except UnicodeEncodeError as cause:

@@ -1,6 +1,6 @@
 """``grassvine pca``: decentralised PCA."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -8,6 +8,7 @@ from grassvine.cli import options
 from grassvine.cli.config import ConfigFile
 from grassvine.cli.fit import run_job
 from grassvine.cli.output import AsJson, Overwrite
+from grassvine.foundations.errors import Option, PlanError
 
 
 def pca(
@@ -17,11 +18,23 @@ def pca(
             help="Table with one row per sample; - for standard input.", show_default=False
         ),
     ],
-    components: Annotated[int, typer.Option(help="Number of components.")] = 2,
+    components: Annotated[
+        str,
+        typer.Option(
+            metavar="INT|SHARE",
+            help="Number of components, or the share of the variance to explain, such as 0.9.",
+        ),
+    ] = "2",
     method: options.Method = "exact",
-    agents: options.NumberOfAgents = 1,
+    agents: Annotated[
+        str,
+        typer.Option(
+            metavar="INT|COLUMN",
+            help="Number of agents, or the column that names the owner of each sample.",
+        ),
+    ] = "1",
     network: options.NetworkName = "ring",
-    rho: options.Rho = 1.0,
+    rho: options.Rho = "auto",
     max_iter: options.MaxIter = 500,
     seed: options.Seed = 0,
     engine: options.EngineName = "local",
@@ -34,6 +47,7 @@ def pca(
     encoding: options.Encoding = None,
     config: ConfigFile = None,
     out: options.ModelOut = None,
+    shared_only: options.SharedOnly = False,
     run: options.RunOut = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
@@ -41,13 +55,13 @@ def pca(
     """Compute the principal components of samples divided among agents."""
     from grassvine.jobs.pca import PCAJob
 
+    words: dict[str, Any] = {"rho": options.number_or_auto("rho", rho)}
     job = PCAJob(
         table,
-        components,
+        _components(components),
         method=method,
-        agents=agents,
+        agents=options.agents_of(agents),
         network=network,
-        rho=rho,
         max_iter=max_iter,
         seed=seed,
         engine=engine,
@@ -58,5 +72,29 @@ def pca(
         separator=separator,
         skip_rows=skip_rows,
         encoding=encoding,
+        **words,
     )
-    run_job("components", job, out=out, run=run, overwrite=overwrite, as_json=as_json)
+    run_job(
+        "components",
+        job,
+        out=out,
+        run=run,
+        overwrite=overwrite,
+        as_json=as_json,
+        shared_only=shared_only,
+    )
+
+
+def _components(text: str) -> int | float:
+    """Return a number of components, or a share of the variance."""
+    for number in (int, float):
+        try:
+            value = number(text)
+        except ValueError:
+            continue
+        if number is int or 0.0 < value < 1.0:
+            return value
+    raise PlanError(
+        Option("components"),
+        f" is {text!r}; use an integer, or a share of the variance between 0 and 1.",
+    )

@@ -119,7 +119,7 @@ def _engine(name: EngineName) -> "Engine":
 def _progress(title: str, n_slots: int) -> "AbstractContextManager[Observer | None]":
     from grassvine.report.progress import ProgressBar
 
-    return ProgressBar(n_slots, title, passing=True)
+    return ProgressBar(title, passing=True)
 
 
 def _show(title: str, claims: list[tuple[bool | None, str, str]]) -> None:

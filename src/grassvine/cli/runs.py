@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
+from grassvine.cli import options
 from grassvine.cli.fit import print_report
-from grassvine.cli.output import AsJson, Overwrite, print_messages, print_object, spinner
+from grassvine.cli.output import AsJson, Overwrite, print_messages, print_object, progress
 
 Run = Annotated[Path, typer.Argument(help="Run folder, written by --run.", show_default=False)]
 DIFFERENT = 4  # exit code if a rerun gives a different result
@@ -20,14 +21,20 @@ def plot(
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Plot the cost, agreement and network of a run, and the angles between its agents."""
+    """Plot a run: cost, network, candidates, predictions; for gossip, agreement and angles."""
     from grassvine.jobs.run_folder import load_run
     from grassvine.report.run_pictures import write_run_pictures
 
     saved = load_run(run)
-    paths = write_run_pictures(
-        out, saved.history, saved.plan.network, saved.bases, overwrite=overwrite
-    )
+    with progress("drawing"):
+        paths = write_run_pictures(
+            out,
+            saved.history,
+            saved.plan.network,
+            saved.bases,
+            saved.tables,
+            overwrite=overwrite,
+        )
     if as_json:
         print_object({path.stem: str(path) for path in paths})
     else:
@@ -41,15 +48,30 @@ def rerun(
         str | None,
         typer.Option(metavar="PATH", help="Path of the same data, if they have moved."),
     ] = None,
+    engine: options.EngineName = "local",
+    address: options.Address = None,
+    agents_per_actor: options.AgentsPerActor = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Repeat a run and check that the result is bit-identical (exit code 4 if not)."""
+    """Repeat a run and check that the result is bit-identical (exit code 4 if not).
+
+    The run is repeated on the local engine, whichever engine it used, unless --engine names one.
+    """
+    from grassvine.jobs.engine_options import EngineOptions
     from grassvine.jobs.run_folder import load_run
     from grassvine.jobs.run_folder import rerun as repeat
 
+    chosen = EngineOptions(engine=engine, address=address, agents_per_actor=agents_per_actor)
     saved = load_run(run)
-    with spinner("fitting"):
-        again = repeat(saved, data)
+    if saved.job.engine != engine:
+        print_messages(
+            [
+                f"the saved run used the engine {saved.job.engine} and is repeated on {engine}, "
+                f"with the same result; add --engine {saved.job.engine} to use that engine."
+            ]
+        )
+    with progress("fitting") as bar:
+        again = repeat(saved, data, chosen, (bar,))
     print_report({"same": again.same, **again.result.report}, as_json)
     for name, (before, now) in again.other_versions.items():
         print_messages([f"{name} was {before} in the saved run and is now {now}."])

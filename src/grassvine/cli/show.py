@@ -11,7 +11,7 @@ from grassvine.runs import Run
 
 TITLES = {
     "alone": "each agent alone",
-    "gossip": "gossip (paper)",
+    "gossip": "gossip",
     "exact": "exact (default)",
     "pooled": "pooled (all data in one place)",
 }

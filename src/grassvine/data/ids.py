@@ -3,6 +3,9 @@
 Ids may be of any ordered type and are kept as given. Inside the library, users and items are
 indices from 0; ids are translated only where data enter or leave it. They are looked up, never used
 as indices, so an id of 10¹⁸ costs no more than one of 7. Text never equals a number: "7" is not 7.
+
+Where users of different owners have the same id, they are separate users: their ids are pairs of id
+and owner. An id alone then stands for its only user; one that has several is refused.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,9 +30,14 @@ EXACT_FLOATS = 2.0**53  # below, each integer has a float of its own
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ids:
-    """Distinct ids in ascending order; index k stands for the k-th."""
+    """Distinct ids in ascending order; index k stands for the k-th.
+
+    With ``owners``, the pairs of id and owner are distinct and in ascending order; an owner that is
+    not known is null and stands for all owners that have no user of this id.
+    """
 
     series: "pl.Series"
+    owners: "pl.Series | None" = None
 
     @classmethod
     def number(cls, given: object, what: str) -> tuple["Ids", Indices]:
@@ -48,21 +56,72 @@ class Ids:
         ids = cls(column.unique().sort())
         return ids, ids.numbers(column, what)
 
-    def numbers(self, given: object, what: str) -> Indices:
-        """Return the index of each id, or ``UNKNOWN`` for unknown ids."""
-        column = as_column(given, what)
-        known_kind, given_kind = kind_of(self.series), kind_of(column)
-        if len(column) and len(self) and given_kind != known_kind:
+    def numbers(self, given: object, what: str, owners: object = None) -> Indices:
+        """Return the index of each id, or ``UNKNOWN`` for unknown ids.
+
+        Parameters
+        ----------
+        given : list, array or series
+        what : str
+            What the ids identify, for error messages.
+        owners : list, array or series, optional
+            The owner of each id; ignored if these ids have no owners.
+        """
+        column = _alike(as_column(given, what), self.series, what)
+        if self.owners is None:
+            return _places([column], [self.series])
+        if owners is None:
+            self._refuse_ambiguous(column, what)
+            return _places([column], [self.series])
+        names = as_column(owners, "owner")
+        if len(names) != len(column):
             raise DataError(
-                f"the {what} ids are {given_kind} (such as {column[0]!r}), but the known ones "
-                f"are {known_kind} (such as {self.series[0]!r}); convert them to the same type."
+                f"got {len(column)} {what}s and {len(names)} owners; pass one owner per {what}."
             )
+        names = _alike(names, self.owners, "owner")
+        found = _places([column, names], [self.series, self.owners])
+        nobodys = names.clear(len(names))
+        of_all = _places([column, nobodys], [self.series, self.owners])
+        return np.where(found == UNKNOWN, of_all, found)
+
+    def _refuse_ambiguous(self, asked: "pl.Series", what: str) -> None:
+        """Raise an error if an id has several owners."""
+        repeated = self.series.filter(self.series.is_duplicated())
+        ambiguous = asked.filter(asked.is_in(repeated.unique().implode()))
+        if len(ambiguous) and self.owners is not None:
+            first = ambiguous[0]
+            owners = self.owners.filter(self.series == first).to_list()
+            raise DataError(
+                f"{what} {first!r} is not one {what} but {len(owners)}, of the owners "
+                f"{', '.join(map(repr, owners[:3]))}{', …' if len(owners) > 3 else ''}; name the "
+                "owner of each."
+            )
+
+    def merged(self, others: "Ids") -> tuple["Ids", Indices]:
+        """Return these ids and others, all distinct, and the index of each."""
         import polars as pl
 
-        known = pl.DataFrame({"id": self.series, "number": np.arange(len(self))})
-        wanted = pl.DataFrame({"id": column.cast(self.series.dtype)})
-        found = wanted.join(known, on="id", how="left", maintain_order="left")
-        return found["number"].fill_null(UNKNOWN).to_numpy().astype(np.int64)
+        columns = {"id": [self.series, others.series.cast(self.series.dtype)]}
+        kinds = [ids.owners.dtype for ids in (self, others) if ids.owners is not None]
+        if kinds:
+            columns["owner"] = [
+                pl.Series([None] * len(ids), dtype=kinds[0])
+                if ids.owners is None
+                else ids.owners.cast(kinds[0])
+                for ids in (self, others)
+            ]
+        table = pl.DataFrame({name: pl.concat(column) for name, column in columns.items()})
+        order = table.select(pl.arg_sort_by(table.columns)).to_series().to_numpy()
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order))
+        ordered = table[order]
+        owners = ordered["owner"].alias("") if "owner" in table.columns else None
+        return Ids(ordered["id"].alias(""), owners), place
+
+    def take(self, numbers: NDArray[Any]) -> "Ids":
+        """Return the ids at the given ascending indices, with their owners."""
+        owners = None if self.owners is None else self.owners.gather(numbers)
+        return Ids(self.series.gather(numbers), owners)
 
     def at(self, numbers: NDArray[Any]) -> "pl.Series":
         """Return the ids at the given indices."""
@@ -71,6 +130,33 @@ class Ids:
     def __len__(self) -> int:
         """Return the number of ids."""
         return len(self.series)
+
+
+def _places(asked: "list[pl.Series]", known: "list[pl.Series]") -> Indices:
+    """Return the row of the known columns that equals each row of the columns asked."""
+    import polars as pl
+
+    names = [str(number) for number in range(len(known))]
+    table = pl.DataFrame(dict(zip(names, known, strict=True))).with_row_index("row")
+    wanted = pl.DataFrame(dict(zip(names, asked, strict=True)))
+    found = wanted.join(
+        table.unique(names, keep="none") if len(names) == 1 else table,
+        on=names,
+        how="left",
+        maintain_order="left",
+        nulls_equal=True,
+    )
+    return found["row"].cast(pl.Int64).fill_null(UNKNOWN).to_numpy().astype(np.int64)
+
+
+def _alike(column: "pl.Series", known: "pl.Series", what: str) -> "pl.Series":
+    """Return ids with the type of the known ones; raise an error if they are of another kind."""
+    if len(column) and len(known) and kind_of(column) != kind_of(known):
+        raise DataError(
+            f"the {what} ids are {kind_of(column)} (such as {column[0]!r}), but the known ones "
+            f"are {kind_of(known)} (such as {known[0]!r}); convert them to the same type."
+        )
+    return column.cast(known.dtype)
 
 
 def as_column(given: object, what: str, lines: Sequence[int] | None = None) -> "pl.Series":
@@ -193,15 +279,20 @@ def _series(given: object, what: str) -> "pl.Series":
 
 
 def add_ids(digest: "hashlib._Hash", ids: Ids) -> None:
-    """Add ids to a digest, each preceded by its length, so that no two lists collide."""
+    """Add ids and their owners to a digest, each preceded by its length: no two lists collide."""
+    for column in (ids.series,) if ids.owners is None else (ids.series, ids.owners):
+        _add_column(digest, column)
+
+
+def _add_column(digest: "hashlib._Hash", column: "pl.Series") -> None:
     import polars as pl
 
-    digest.update(f"{len(ids)} {kind_of(ids.series)}\n".encode())
-    if ids.series.dtype.is_integer():
-        digest.update(ids.series.to_numpy().astype("<i8").tobytes())
+    digest.update(f"{len(column)} {kind_of(column)}\n".encode())
+    if column.dtype.is_integer():
+        digest.update(column.to_numpy().astype("<i8").tobytes())
         return
-    binary = ids.series.dtype == pl.Binary
-    for one in ids.series if binary else ids.series.cast(pl.String):
+    binary = column.dtype == pl.Binary
+    for one in column if binary else column.cast(pl.String):
         content = one if binary else one.encode()
         digest.update(len(content).to_bytes(8, "little") + content)
 

@@ -4,6 +4,7 @@ Inside the library the axes are called *items* (shared: the axis of the subspace
 (private), never rows and columns.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,10 @@ from grassvine.foundations.options import whole_number
 
 # Item indices are stored as int32; users have the same limit.
 MAX_INDEX = 2**31 - 2
+# Bounds on |rating|, for ratings other than 0: methods multiply up to six ratings, and a double
+# reaches from 1e-308 to 1e308.
+MIN_RATING = 1e-50
+MAX_RATING = 1e50
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,6 +105,7 @@ class Ratings:
         user = _numbers("user", users)
         item = _numbers("item", items)
         value = _finite(values)
+        refuse_extreme(value, lambda k: f"at position {k}")
         if not len(user) == len(item) == len(value):
             raise DataError(
                 f"got {len(user)} users, {len(item)} items and {len(value)} values; "
@@ -116,6 +122,25 @@ class Ratings:
         starts = np.zeros(n_users + 1, dtype=np.int64)
         np.cumsum(np.bincount(user, minlength=n_users), out=starts[1:])
         return cls(n_items, starts, item.astype(np.int32), value)
+
+
+def refuse_extreme(values: Array, place: Callable[[int], str]) -> None:
+    """Refuse ratings whose products would overflow or vanish; ignore those that are not finite.
+
+    Parameters
+    ----------
+    place : function
+        Returns the place of the k-th value in words, such as ``"in row 3"``.
+    """
+    sizes = np.abs(values)
+    valid = (sizes >= MIN_RATING) & (sizes <= MAX_RATING) | (sizes == 0)
+    extreme = np.flatnonzero(~valid & np.isfinite(values))
+    if len(extreme):
+        first = int(extreme[0])
+        raise DataError(
+            f"the rating {values[first]:g} {place(first)} is not between {MIN_RATING:g} and "
+            f"{MAX_RATING:g} in absolute value; correct it, or rescale all ratings."
+        )
 
 
 def order_of_entries(user: Indices, item: Indices, n_items: int) -> Indices:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from grassvine.data.tables.files import read_table
 from grassvine.data.tables.rating_input import Missing, Scale, ratings_from_frame
-from grassvine.data.tables.rating_table import Duplicates, RatingTable
+from grassvine.data.tables.rating_table import Duplicates, RatingTable, SharedUsers
 from grassvine.data.tables.text import BYTE_ORDER_MARK, LONGEST_LINE
 from grassvine.datasets import jester, netflix
 from grassvine.datasets.sources import SOURCES
@@ -27,6 +27,7 @@ def read_ratings(
     duplicates: Duplicates = "error",
     missing: Missing = "error",
     scale: Scale | None = None,
+    shared_users: SharedUsers = "separate",
 ) -> RatingTable:
     """Read ratings.
 
@@ -38,7 +39,7 @@ def read_ratings(
         file takes precedence over a name.
     separator, skip_rows, encoding
         See :func:`read_table`.
-    user, item, rating, agent, duplicates, missing, scale
+    user, item, rating, agent, duplicates, missing, scale, shared_users
         See :func:`ratings_from_frame`. Published formats have fixed columns.
     """
     name = os.fspath(source)
@@ -58,6 +59,7 @@ def read_ratings(
         duplicates=duplicates,
         missing=missing,
         scale=scale,
+        shared_users=shared_users,
     )
 
 

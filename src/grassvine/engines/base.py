@@ -1,9 +1,10 @@
 """The engine interface and the rules that all engines follow.
 
-Each slot has two phases: all messages are created before any agent updates its state. Inboxes are
-sorted by sender. Reports reach the observer ordered by slot, then agent; after the last slot each
-agent reports its final state. BLAS uses one thread. A plan and its data therefore give bitwise
-identical results on every engine.
+Each slot has two phases: all messages are created before any agent updates its state. Every message
+is checked before an agent receives it (``checked_message``); inboxes are sorted by sender. Reports
+reach the observer ordered by slot, then agent; after the last slot each agent reports its final
+state. BLAS uses one thread. A plan and its data therefore give bitwise identical results on every
+engine.
 """
 
 from collections.abc import Callable, Sequence

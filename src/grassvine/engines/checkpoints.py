@@ -27,19 +27,21 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from grassvine.engines.checkpoint_records import Segment, reports_of, segments_of
+from grassvine.foundations.documents import parse_json
 from grassvine.foundations.errors import CheckpointError, Option, OutputError
 from grassvine.foundations.files import make_folder, write_whole
 from grassvine.networks.timetable import Timetable
 from grassvine.protocol.agent import State
 from grassvine.protocol.report import StepReport
 
-FORMAT = "grassvine checkpoint 1"
+FORMAT = "grassvine checkpoint 2"
 KEYS = {"format", "timetable", "n_agents", "slot", "segments"}
 LOG_ENTRY, REPORTS, ORIGIN = "log entry ", "reports", "origin"
+DIGEST = "sha256 "
+_LOG_ENTRY = re.compile(LOG_ENTRY + r"(\d{9}) (.*)", re.DOTALL)
 _EPOCH = re.compile(r"epoch-(\d{6})")
 _COMPLETE = re.compile(r"(\d{9})\.json")
-
-Segment = tuple[int, int]  # (epoch, slot) of a log file, which ends at that slot
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +99,8 @@ class AgentFiles:
         for segment in mark.segments:
             log_entries: dict[str, dict[str, NDArray[Any]]] = {}
             for key, array in sorted(_read_all(self._path(segment, "log")).items()):
-                if key.startswith(LOG_ENTRY):
-                    index, name = key.removeprefix(LOG_ENTRY).split(" ", 1)
-                    log_entries.setdefault(index, {})[name] = array
+                if match := _LOG_ENTRY.fullmatch(key):
+                    log_entries.setdefault(match[1], {})[match[2]] = array
             yield from log_entries.values()
 
     def snapshot(self, mark: Checkpoint) -> State:
@@ -108,13 +109,26 @@ class AgentFiles:
 
     def origin(self, mark: Checkpoint) -> float:
         """Read the agent's cost before slot 0."""
-        return float(_read_one(self._path(mark.segments[-1], "log"), ORIGIN)[0])
+        path = self._path(mark.segments[-1], "log")
+        origin = _read_one(path, ORIGIN)
+        if origin.shape != (1,) or origin.dtype != np.float64:
+            raise _damaged(path, "its origin is not a number")
+        return float(origin[0])
 
     def reports(self, mark: Checkpoint) -> Iterator[StepReport]:
         """Yield the agent's reports up to a checkpoint."""
+        next_slot = 0
         for segment in mark.segments:
-            text = _read_one(self._path(segment, "log"), REPORTS).tobytes()
-            yield from (StepReport(**report) for report in json.loads(text))
+            path = self._path(segment, "log")
+            text = _read_one(path, REPORTS).tobytes()
+            try:
+                for report in reports_of(parse_json(text)):
+                    if report.agent != self.agent or not next_slot <= report.slot < segment[1]:
+                        raise ValueError("a report is of another agent or slot")
+                    next_slot = report.slot + 1
+                    yield report
+            except ValueError as cause:
+                raise _damaged(path, cause) from None
 
     def remove_snapshot(self, segment: Segment) -> None:
         """Remove a snapshot that is no longer needed."""
@@ -132,6 +146,7 @@ class Checkpoints:
     folder: Path
     digest: str
     n_agents: int
+    n_slots: int
 
     @classmethod
     def open(
@@ -142,7 +157,8 @@ class Checkpoints:
         resume: bool,
     ) -> "Checkpoints":
         """Open the checkpoint folder of a run; it must hold no checkpoints unless ``resume``."""
-        found = cls(make_folder(folder).absolute(), timetable.digest(), timetable.n_agents)
+        place, digest = make_folder(folder).absolute(), timetable.digest()
+        found = cls(place, digest, timetable.n_agents, timetable.n_slots)
         newest = found.newest()
         if newest.slot and not resume:
             raise CheckpointError(
@@ -220,17 +236,18 @@ class Checkpoints:
     def _load(self, epoch: int, slot: int) -> Checkpoint:
         path = _complete(self.folder, epoch, slot)
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
+            content = parse_json(path.read_bytes())
             if not isinstance(content, dict) or set(content) != KEYS or content["format"] != FORMAT:
                 raise ValueError(f"not a '{FORMAT}'")
-            segments = tuple((int(one), int(other)) for one, other in content["segments"])
+            segments = segments_of(content["segments"])
             if content["slot"] != slot or not segments or segments[-1] != (epoch, slot):
                 raise ValueError("slot and segments do not match")
-        except (OSError, ValueError, TypeError) as cause:
+        except (OSError, ValueError) as cause:
             raise CheckpointError(
                 f"cannot use {path} ({cause}); remove it to resume from the previous checkpoint."
             ) from None
-        if (content["timetable"], content["n_agents"]) != (self.digest, self.n_agents):
+        same = (content["timetable"], content["n_agents"]) == (self.digest, self.n_agents)
+        if not same or slot > self.n_slots:
             raise CheckpointError(
                 f"{self.folder} holds checkpoints of another run with different agents or a "
                 "different timetable; use the plan of that run or choose another folder."
@@ -248,23 +265,29 @@ def _complete(folder: Path, epoch: int, slot: int) -> Path:
 
 def _write(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
     contiguous = {name: np.asarray(array, order="C") for name, array in arrays.items()}
-    metadata = {"format": FORMAT, "digest": _digest(contiguous)}
-    write_whole(path, save(contiguous, metadata=metadata))
+    digests = {DIGEST + name: _digest(array) for name, array in contiguous.items()}
+    write_whole(path, save(contiguous, metadata={"format": FORMAT, **digests}))
 
 
 def _read_all(path: Path) -> dict[str, NDArray[Any]]:
-    """Read all arrays of a file and check their digest."""
+    """Read all arrays of a file and check their digests."""
     with _opened(path) as file:
-        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        if file.metadata().get("digest") != _digest(arrays):
-            raise ValueError("the digest does not match")
-    return arrays
+        wanted = {key for key in file.metadata() if key.startswith(DIGEST)}
+        if wanted != {DIGEST + name for name in file.keys()}:  # noqa: SIM118
+            raise ValueError("arrays are missing")
+        return {name: _intact(file, name) for name in file.keys()}  # noqa: SIM118
 
 
 def _read_one(path: Path, name: str) -> NDArray[Any]:
-    """Read one array of a file."""
+    """Read one array of a file and check its digest."""
     with _opened(path) as file:
-        array: NDArray[Any] = file.get_tensor(name)
+        return _intact(file, name)
+
+
+def _intact(file: Any, name: str) -> NDArray[Any]:
+    array: NDArray[Any] = file.get_tensor(name)
+    if file.metadata().get(DIGEST + name) != _digest(array):
+        raise ValueError("the digest does not match")
     return array
 
 
@@ -276,15 +299,17 @@ def _opened(path: Path) -> Iterator[Any]:
                 raise ValueError(f"not a '{FORMAT}'")
             yield file
     except (SafetensorError, OSError, KeyError, TypeError, ValueError) as cause:
-        raise CheckpointError(
-            f"{path} is truncated, modified or missing ({cause}); remove the newest .json of its "
-            "epoch to resume from the previous checkpoint, or start again in another folder."
-        ) from None
+        raise _damaged(path, cause) from None
 
 
-def _digest(arrays: Mapping[str, NDArray[Any]]) -> str:
-    digest = hashlib.sha256()
-    for name in sorted(arrays):
-        digest.update(f"{name} {arrays[name].dtype} {arrays[name].shape}".encode())
-        digest.update(arrays[name].tobytes())
+def _damaged(path: Path, cause: object) -> CheckpointError:
+    return CheckpointError(
+        f"{path} is truncated, modified or missing ({cause}); remove the newest .json of its "
+        "epoch to resume from the previous checkpoint, or start again in another folder."
+    )
+
+
+def _digest(array: NDArray[Any]) -> str:
+    digest = hashlib.sha256(f"{array.dtype} {array.shape}".encode())
+    digest.update(array.tobytes())
     return digest.hexdigest()

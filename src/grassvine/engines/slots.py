@@ -1,13 +1,14 @@
 """The loop over slots, shared by the engines that run in one process."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
 from grassvine.engines.base import TIMETABLE_OVER, EngineResult, attributed
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.networks.timetable import Timetable
 from grassvine.protocol.agent import Agent
-from grassvine.protocol.message import Message
+from grassvine.protocol.message import Message, checked_message
 from grassvine.protocol.report import Observer, StepReport
 
 Result = TypeVar("Result")
@@ -24,40 +25,50 @@ class RunAll(Protocol):
 def run_slots(
     agents: Sequence[Agent], timetable: Timetable, observe: Observer, run_all: RunAll
 ) -> EngineResult:
-    """Run agents slot by slot: create all messages, then update the receivers."""
+    """Run agents slot by slot: all messages of a slot are created before any receiver updates."""
 
-    def precompute(slot: int) -> None:
-        ready = [(agent, agent.precompute(slot)) for agent in agents]
-        actions = [precomputation(agent, slot, action) for agent, action in ready if action]
-        list(run_all(actions))
-
-    def precomputation(agent: Agent, slot: int, action: Callable[[], None]) -> Callable[[], None]:
-        return lambda: attributed(agent, slot, action)
-
-    def outgoing(number: int, slot: int) -> Message:
-        agent = agents[number]
-        return attributed(agent, slot, lambda: agent.outgoing(slot))
-
-    def run_and_report(actions: Sequence[Callable[[], StepReport]]) -> str | None:
+    def report(actions: Sequence[Callable[[], StepReport]]) -> str | None:
         reasons = [observe(report) for report in run_all(actions)]
         return next((reason for reason in reasons if reason), None)
 
-    def meeting(number: int, slot: int, senders: Sequence[int]) -> Callable[[], StepReport]:
-        agent, inbox = agents[number], [messages[sender] for sender in senders]
-        return lambda: attributed(agent, slot, lambda: agent.meet(slot, inbox))
-
-    def conclusion(agent: Agent, slot: int) -> Callable[[], StepReport]:
-        return lambda: attributed(agent, slot, lambda: agent.conclude(slot))
-
     slot, reason = 0, None
+    active = set(range(len(agents)))  # agents that may have something to compute
     with one_blas_thread():
         while slot < timetable.n_slots and not reason:
             inboxes = timetable.inboxes(slot)
-            all_senders = {sender for _, senders in inboxes for sender in senders}
-            precompute(slot)
-            messages = {sender: outgoing(sender, slot) for sender in all_senders}
-            meetings = [meeting(receiver, slot, senders) for receiver, senders in inboxes]
-            reason = run_and_report(meetings)
+            pending = [(agents[number], agents[number].precompute(slot)) for number in active]
+            list(run_all([_action(agent, slot, work) for agent, work in pending if work]))
+            senders = {number for _, numbers in inboxes for number in numbers}
+            messages = {
+                number: _action(agents[number], slot, agents[number].outgoing, slot)()
+                for number in senders
+            }
+            received = [
+                (agents[receiver], {number: messages[number] for number in numbers})
+                for receiver, numbers in inboxes
+            ]
+            reason = report(
+                [_action(agent, slot, _meet, agent, slot, inbox) for agent, inbox in received]
+            )
+            active = senders | {receiver for receiver, _ in inboxes}
             slot += 1
-        run_and_report([conclusion(agent, slot) for agent in agents])
+        report([_action(agent, slot, agent.conclude, slot) for agent in agents])
     return EngineResult(tuple(agent.state() for agent in agents), slot, reason or TIMETABLE_OVER)
+
+
+def _meet(agent: Agent, slot: int, inbox: Mapping[int, Message]) -> StepReport:
+    """Let an agent receive messages, each checked against its link, slot and expected shapes."""
+    shapes = agent.expected(slot)
+    return agent.meet(
+        slot,
+        [
+            checked_message(message, shapes, sender=sender, slot=slot)
+            for sender, message in inbox.items()
+        ],
+    )
+
+
+def _action(
+    agent: Agent, slot: int, method: Callable[..., Result], *arguments: Any
+) -> Callable[[], Result]:
+    return partial(attributed, agent, slot, partial(method, *arguments))

@@ -1,4 +1,4 @@
-"""Estimators in the manner of scikit-learn: the only room that knows it."""
+"""Estimators with the scikit-learn API."""
 
 from grassvine.estimators.alt_min import AltMinRegressor
 from grassvine.estimators.baselines import DLMaFitCompleter, RTRMCCompleter

@@ -37,8 +37,9 @@ class AltMinRegressor(TasksRegressor):
         Stop when the relative change of the objective in an iteration is at most ``tol``.
     max_iter : int, default=5000
         Maximum number of iterations.
-    on_unknown : {"raise", "nan", "fallback"}, default="raise"
-        What to do with unknown tasks; ``"fallback"`` is the mean prediction of the known tasks.
+    on_unknown : {"warn", "fallback", "nan", "raise"}, default="warn"
+        What to do with unknown tasks; ``"fallback"`` is the mean prediction of the known tasks,
+        ``"warn"`` the same with one warning that counts the samples.
 
     Attributes
     ----------
@@ -67,7 +68,7 @@ class AltMinRegressor(TasksRegressor):
         standardise: bool = True,
         tol: float = 1e-8,
         max_iter: int = 5000,
-        on_unknown: OnUnknown = "raise",
+        on_unknown: OnUnknown = "warn",
     ):
         self.alpha = alpha
         self.fit_intercept = fit_intercept

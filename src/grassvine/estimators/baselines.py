@@ -5,7 +5,7 @@ from typing import Any, Self
 from grassvine.baselines import DLMaFit, rtrmc, spectral_start
 from grassvine.data.tables.conversion import backend_of
 from grassvine.data.tables.rating_input import Missing
-from grassvine.data.tables.rating_table import Duplicates
+from grassvine.data.tables.rating_table import Duplicates, SharedUsers
 from grassvine.engines import Engine
 from grassvine.estimators.completion import DecentralizedCompleter, rank_of_items
 from grassvine.estimators.options import RandomState, as_seed
@@ -33,7 +33,7 @@ class DLMaFitCompleter(DecentralizedCompleter):
         How many numbers describe an item.
     max_iter : int
         Number of iterations; in each, every agent hears all its neighbours.
-    most_omega : float
+    max_omega : float
         How far the extrapolation may grow; 1 keeps it at 1.
 
     The others are those of :class:`MatrixCompleter`.
@@ -44,7 +44,7 @@ class DLMaFitCompleter(DecentralizedCompleter):
         rank: int = 10,
         *,
         max_iter: int = 400,
-        most_omega: float = 12.0,
+        max_omega: float = 12.0,
         agents: int | str = 2,
         network: str | Network = "ring",
         user: str | None = None,
@@ -53,14 +53,16 @@ class DLMaFitCompleter(DecentralizedCompleter):
         duplicates: Duplicates = "error",
         missing: Missing = "error",
         scale: tuple[float, float] | None = None,
-        on_unknown: OnUnknown = "raise",
+        shared_users: SharedUsers = "separate",
+        on_unknown: OnUnknown = "warn",
         engine: str | Engine = "local",
         warm_start: bool = False,
         random_state: RandomState = 0,
+        verbose: int = 0,
     ):
         self.rank = rank
         self.max_iter = max_iter
-        self.most_omega = most_omega
+        self.max_omega = max_omega
         self.agents = agents
         self.network = network
         self.user = user
@@ -69,14 +71,16 @@ class DLMaFitCompleter(DecentralizedCompleter):
         self.duplicates = duplicates
         self.missing = missing
         self.scale = scale
+        self.shared_users = shared_users
         self.on_unknown = on_unknown
         self.engine = engine
         self.warm_start = warm_start
         self.random_state = random_state
+        self.verbose = verbose
 
     def _formulation(self, table: RatingSource, n_agents: int) -> RatingsFormulation:
         rank = rank_of_items(self.rank, len(table.items))
-        return Subspace(rank, 0.0, table.mean(), DLMaFit(self.max_iter, self.most_omega))
+        return Subspace(rank, 0.0, table.mean(), DLMaFit(self.max_iter, self.max_omega))
 
 
 class RTRMCCompleter(RatingsEstimator):
@@ -103,7 +107,7 @@ class RTRMCCompleter(RatingsEstimator):
         duplicates: Duplicates = "error",
         missing: Missing = "error",
         scale: tuple[float, float] | None = None,
-        on_unknown: OnUnknown = "raise",
+        on_unknown: OnUnknown = "warn",
         random_state: RandomState = 0,
     ):
         self.rank = rank

@@ -1,15 +1,17 @@
-"""Support for scikit-learn's callbacks, which are experimental and used in this module only.
+"""Observers of a fit: those of the user, ``verbose``, and scikit-learn's callbacks.
 
 ``estimator.set_callbacks(ProgressBar())`` shows the slots of a fit. A callback can stop the fit
-after any slot.
+after any slot. scikit-learn's callbacks are experimental and used in this module only.
 """
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 
-from grassvine.protocol import Observer, StepReport
+from grassvine.estimators.verbose import VerbosePrinter
+from grassvine.foundations.options import whole_number
+from grassvine.protocol import Method, Observer, StepReport
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
@@ -21,7 +23,28 @@ def fit_with_callbacks(fit: Fit) -> Fit:
 
 
 class CallbackSupport(CallbackSupportMixin):  # type: ignore[misc]
-    """Mixin for estimators that report each slot of a fit to callbacks."""
+    """Mixin for estimators that report each slot of a fit to observers and callbacks."""
+
+    verbose: int
+
+    def set_observers(self, *observers: Observer) -> Self:
+        """Set callables that get every :class:`StepReport` of the fits to come.
+
+        For example, ``grassvine.report.progress.ProgressBar`` shows the share that is done and the
+        expected time, on a terminal and in a notebook. An observer that returns a string stops the
+        run. Observers are not parameters: clones have none.
+        """
+        self._observers = observers
+        return self
+
+    def _user_observers(self, method: Method) -> tuple[Observer, ...]:
+        """Return the observers of the user, and one that prints if ``verbose`` says so."""
+        verbose = whole_number("verbose", self.verbose, least=0)
+        observers: tuple[Observer, ...] = getattr(self, "_observers", ())
+        if not verbose:
+            return observers
+        one_cost = getattr(method, "works_alone", False)
+        return (*observers, VerbosePrinter(type(self).__name__, verbose, one_cost=one_cost))
 
     def _slot_observers(self) -> tuple[Observer, ...]:
         """Return an observer that reports slots to the callbacks, if there are any."""

@@ -2,17 +2,25 @@
 
 from typing import Any, Literal, Self
 
+from grassvine.averaging import REXTRA, Tracked
 from grassvine.data import Ids
 from grassvine.data.stored import RatingDataset
 from grassvine.data.tables.conversion import backend_of
 from grassvine.data.tables.rating_input import Missing
-from grassvine.data.tables.rating_table import Duplicates
+from grassvine.data.tables.rating_rules import RatingRules
+from grassvine.data.tables.rating_table import Duplicates, SharedUsers
 from grassvine.engines import Engine
 from grassvine.estimators.callbacks import CallbackSupport, fit_with_callbacks
-from grassvine.estimators.fitted import set_run_attributes, warn_not_converged
+from grassvine.estimators.fitted import (
+    set_run_attributes,
+    warn_apart,
+    warn_high_tree,
+    warn_not_converged,
+)
 from grassvine.estimators.options import (
     GOSSIP,
     RandomState,
+    Rho,
     as_engine,
     as_network,
     as_seed,
@@ -28,18 +36,21 @@ from grassvine.estimators.rating_models import (
     ValidatedSubspace,
     candidate_ranks,
     largest_rank,
-    scaled_rho,
 )
 from grassvine.estimators.recommender import RatingsEstimator
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError, Option, PlanError
 from grassvine.foundations.options import one_of, real_number, whole_number
+from grassvine.gossip import Gossip
 from grassvine.models import RatingsModel
 from grassvine.models.unknown import OnUnknown
 from grassvine.networks import Network
 from grassvine.runs import Plan, run
 
 METHODS = ("exact", "exact-subspace", *GOSSIP)
+# Constant ρ of the paper's variants, as a share of the squared centred ratings of an agent: 1e4 for
+# MovieLens-1M divided among 5 agents, which was chosen there on held-out ratings.
+CONSENSUS_SHARE = 0.05
 
 
 class DecentralizedCompleter(CallbackSupport, RatingsEstimator):
@@ -50,6 +61,7 @@ class DecentralizedCompleter(CallbackSupport, RatingsEstimator):
     engine: str | Engine
     random_state: RandomState
     warm_start: bool
+    shared_users: SharedUsers
 
     def _formulation(self, table: RatingSource, n_agents: int) -> RatingsFormulation:
         raise NotImplementedError
@@ -60,10 +72,14 @@ class DecentralizedCompleter(CallbackSupport, RatingsEstimator):
 
         Parameters
         ----------
-        X : data frame, SciPy matrix, array, list of data frames, RatingTable or RatingDataset
-            A frame (pandas, polars, pyarrow) with one row per rating; or a matrix with one row per
-            user and one column per item, where NaN is unknown in a dense one; or, with ``y``, one
-            pair of user and item per row. A list has one frame per agent, each with its own users.
+        X : data frame, path, SciPy matrix, array, dict, list of data frames, RatingTable or \
+                RatingDataset
+            A frame (pandas, polars, also lazy, pyarrow) with one row per rating, or with one row
+            per user and one column per item (:mod:`grassvine.data.tables.wide` has the rule); a
+            file that :func:`grassvine.datasets.read_ratings` reads; a matrix with one row per user
+            and one column per item, where NaN is unknown in a dense one; ``{user: {item:
+            rating}}``; or, with ``y``, a user, an item and perhaps an owner per row. A list has one
+            frame per agent.
             The parts of a :class:`RatingDataset` are read by the agents; its model has no users
             until ``partial_fit`` or ``fold_in`` adds some.
         y : array-like, optional
@@ -81,10 +97,14 @@ class DecentralizedCompleter(CallbackSupport, RatingsEstimator):
             first=self._first(table.items, formulation.rank),
         )
         problems, engine = formulation.problems(parts), as_engine(self.engine)
-        result = run(plan, problems, engine=engine, observers=self._slot_observers())
+        warn_high_tree(plan)
+        observers = (*self._slot_observers(), *self._user_observers(plan.method))
+        result = run(plan, problems, engine=engine, observers=observers)
         self._slots_done()
         if getattr(plan.method, "works_alone", False):  # gossip runs until its timetable ends
             warn_not_converged(result)
+        elif isinstance(plan.method, Gossip | Tracked | REXTRA):
+            warn_apart(result, problems)
         shared = formulation.item_part(result, table)
         users = (
             None
@@ -95,6 +115,9 @@ class DecentralizedCompleter(CallbackSupport, RatingsEstimator):
         set_run_attributes(self, result)
         self.n_agents_ = len(parts)
         return self
+
+    def _rules(self) -> RatingRules:
+        return RatingRules(self.duplicates, self.missing, self.scale, self.shared_users)
 
     def _source(self, X: Any, y: Any) -> RatingSource:
         if not isinstance(X, RatingDataset):
@@ -135,8 +158,9 @@ class MatrixCompleter(DecentralizedCompleter):
         the paper's formulation by those methods.
     agents : int or str
         Among how many agents to divide the users; or the column of the table that names the owner
-        of each rating. Ignored where a list of tables is given: each is an agent's; and of a
-        :class:`RatingDataset`, which has its own agents, columns and rules.
+        of each rating, also if the ratings are passed as ``y``. Ignored where a list of tables is
+        given: each is an agent's; and of a :class:`RatingDataset`, which has its own agents,
+        columns and rules.
     network : str or Network
         Who is linked to whom: ``"ring"``, ``"path"``, ``"star"``, ``"grid"``, ``"complete"``,
         ``"exponential"``, ``"random"``.
@@ -145,10 +169,13 @@ class MatrixCompleter(DecentralizedCompleter):
         ``"auto"`` is chosen on held-out ratings by the exact methods, and is the paper's 0.02 for
         the others.
     rho : float or "auto"
-        For gossip: the weight of agreement; ``"auto"`` is a twentieth of the squares of an agent's
-        centred ratings, so that it has their scale.
+        For gossip: the weight of agreement. With ``"auto"`` it has the scale of the squared centred
+        ratings; method ``"gossip"`` then lets it grow during the run and starts all agents at one
+        point, so that they agree. A number is constant, and agents start at points of their own,
+        as in the paper; so do its variants.
     max_iter : int
-        For gossip: about how many updates each agent makes.
+        For gossip: about how many updates each agent makes; N/8 times as many among N > 8 agents if
+        method ``"gossip"`` lets ρ grow, since a longer network needs more.
     user, item, rating : str, optional
         The columns of the table; found by their names unless given.
     duplicates : {"error", "mean", "last"}
@@ -157,14 +184,20 @@ class MatrixCompleter(DecentralizedCompleter):
         What to do with rows without a rating.
     scale : pair of floats, optional
         The least and greatest rating there can be; others are refused.
-    on_unknown : {"raise", "nan", "fallback"}
-        What predictions for unknown users or items are.
+    shared_users : {"separate", "error"}
+        What to do with a user id that has ratings with several owners: take it for a separate user
+        of each, who is identified by id and owner in predictions, or refuse it.
+    on_unknown : {"warn", "fallback", "nan", "raise"}
+        What predictions for unknown users or items are; ``"fallback"`` takes the known biases, or
+        the most rated items, and ``"warn"`` does the same with one warning that counts them.
     engine : str or Engine
         Where agents run: ``"local"``, ``"threads"`` or ``"ray"``.
     warm_start : bool
         Begin the next fit at the subspace of the last; the items must be the same.
     random_state : int, RandomState or None
         Random seed; None draws another one at each fit.
+    verbose : int, default=0
+        If 1, print a line per ten updates; if 2 or more, per update.
 
     Attributes
     ----------
@@ -179,6 +212,10 @@ class MatrixCompleter(DecentralizedCompleter):
     n_users_, n_items_, n_ratings_, rank_, assumed_, data_hash_
         What it was learned from, and sentences on what was assumed about the table. Of a
         :class:`RatingDataset` the hash is its digest, of what was counted.
+    validation_path_ : dict of arrays or None
+        The candidates of ``"auto"`` in the order of their evaluation: ``rank``,
+        ``regularization``, ``bias_regularization``, the held-out ``rmse``, ``n_sums`` (sums up to
+        there) and ``chosen`` (0 or 1).
     """
 
     def __init__(
@@ -189,7 +226,7 @@ class MatrixCompleter(DecentralizedCompleter):
         agents: int | str = 1,
         network: str | Network = "ring",
         regularization: Regularization = "auto",
-        rho: float | Literal["auto"] = "auto",
+        rho: Rho = "auto",
         max_iter: int = 400,
         user: str | None = None,
         item: str | None = None,
@@ -197,10 +234,12 @@ class MatrixCompleter(DecentralizedCompleter):
         duplicates: Duplicates = "error",
         missing: Missing = "error",
         scale: tuple[float, float] | None = None,
-        on_unknown: OnUnknown = "raise",
+        shared_users: SharedUsers = "separate",
+        on_unknown: OnUnknown = "warn",
         engine: str | Engine = "local",
         warm_start: bool = False,
         random_state: RandomState = 0,
+        verbose: int = 0,
     ):
         self.rank = rank
         self.method = method
@@ -215,10 +254,12 @@ class MatrixCompleter(DecentralizedCompleter):
         self.duplicates = duplicates
         self.missing = missing
         self.scale = scale
+        self.shared_users = shared_users
         self.on_unknown = on_unknown
         self.engine = engine
         self.warm_start = warm_start
         self.random_state = random_state
+        self.verbose = verbose
 
     def _formulation(self, table: RatingSource, n_agents: int) -> RatingsFormulation:
         name = one_of("method", self.method, METHODS)
@@ -244,8 +285,14 @@ class MatrixCompleter(DecentralizedCompleter):
         real_number("regularization", regularization, least=0.0, below=1.0)
         if name == "exact-subspace":
             return Subspace(rank, regularization, table.mean())
-        rho = scaled_rho(table, n_agents) if self.rho == "auto" else self.rho
-        method = gossip_by_name(name, rho, self.max_iter, n_agents)
+        method = gossip_by_name(
+            name,
+            self.rho,
+            self.max_iter,
+            n_agents,
+            squares=table.squares(table.mean()),
+            share=CONSENSUS_SHARE,
+        )
         return Subspace(rank, regularization, table.mean(), method)
 
 

@@ -1,13 +1,29 @@
 """Fitted attributes common to all estimators: features and properties of the run."""
 
+import math
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import EfficiencyWarning
 
 from grassvine.engines.base import TIMETABLE_OVER
-from grassvine.foundations.errors import ConvergenceWarning
-from grassvine.runs import Run
+from grassvine.foundations.arrays import Array
+from grassvine.foundations.blas import one_blas_thread
+from grassvine.foundations.errors import ConvergenceWarning, Option
+from grassvine.gossip import Gossip, GrowingRho
+from grassvine.networks import exponential
+from grassvine.problems import ProblemSource
+from grassvine.problems.base import LocalProblem
+from grassvine.runs import Plan, Run
+from grassvine.sums.candidates import validation_path
+
+MANY_AGENTS = 50
+HIGH = 3  # times the height of the tree of an exponential network
+
+APART = 5.0  # degrees between subspaces that do not agree
+WORSE = 0.02  # relative excess of a root mean square error that is clearly worse
 
 
 def set_run_attributes(estimator: Any, run: Run) -> None:
@@ -15,7 +31,8 @@ def set_run_attributes(estimator: Any, run: Run) -> None:
 
     ``subspaces_`` has the basis of each agent and ``subspace_`` their mean; ``agreement_`` is the
     largest angle between two neighbours, in degrees; ``n_iter_`` the largest number of updates of
-    an agent; ``incidents_`` the failures that were recovered from, one sentence each.
+    an agent; ``incidents_`` the failures that were recovered from, one sentence each;
+    ``validation_path_`` the candidates that the agents validated, or None.
     """
     estimator.subspace_ = run.mean
     estimator.subspaces_ = run.bases
@@ -25,6 +42,7 @@ def set_run_attributes(estimator: Any, run: Run) -> None:
     estimator.network_ = run.plan.network
     estimator.stop_reason_ = run.stop_reason
     estimator.incidents_ = run.incidents
+    estimator.validation_path_ = validation_path(run.states[0])
     estimator.n_iter_ = int(run.history.final()["update"].max())
     estimator.messages_ = run.messages
     estimator.bytes_ = run.bytes
@@ -32,13 +50,76 @@ def set_run_attributes(estimator: Any, run: Run) -> None:
 
 def warn_not_converged(run: Run) -> None:
     """Warn if a method with a stopping criterion did not meet it in time."""
-    if run.stop_reason == TIMETABLE_OVER:
+    has_stopping_rule = getattr(run.plan.method, "has_stopping_rule", True)
+    if has_stopping_rule and run.stop_reason == TIMETABLE_OVER:
         warnings.warn(
             f"the fit did not converge in {run.n_slots} slots; standardise the features, choose "
             "another rank, or allow more updates.",
             ConvergenceWarning,
             stacklevel=4,  # the caller of the decorated fit
         )
+
+
+def warn_high_tree(plan: Plan) -> None:
+    """Warn if sums of many agents take long because the spanning tree of the network is high."""
+    network = plan.network
+    if not getattr(plan.method, "works_alone", False) or network.n_agents < MANY_AGENTS:
+        return
+    height, low = network.tree.height, exponential(network.n_agents).tree.height
+    if height > HIGH * low:
+        warnings.warn(
+            f"the spanning tree of these {network.n_agents} agents has height {height}, so every "
+            f"sum takes {2 * height} slots; the network 'exponential' needs {2 * low}, 'star' 2.",
+            EfficiencyWarning,
+            stacklevel=4,  # the caller of the decorated fit
+        )
+
+
+def warn_apart(run: Run, problems: Sequence[ProblemSource]) -> None:
+    """Warn if agents without a stopping criterion for all of them did not come to agree.
+
+    That is, if two neighbours differ by more than ``APART`` degrees; or if an agent differs so much
+    from the mean of all agents and fits all data clearly worse, which is checked for the agent
+    farthest from the mean unless the data are read elsewhere.
+    """
+    found = _disagreement(run, problems)
+    if found is None:
+        return
+    method = run.plan.method
+    constant = isinstance(method, Gossip) and not isinstance(method.rho, GrowingRho)
+    growing = ("use ", Option("method", "gossip"), " with ", Option("rho", "auto"), ", ")
+    warnings.warn(
+        ConvergenceWarning(
+            f"the agents do not agree: {found}; ",
+            *(growing if constant else ()),
+            "allow more updates, use a network with more links, or choose an exact method.",
+        ),
+        stacklevel=4,  # the caller of the decorated fit
+    )
+
+
+def _disagreement(run: Run, problems: Sequence[ProblemSource]) -> str | None:
+    if run.agreement_degrees > APART:
+        return f"two neighbours end {run.agreement_degrees:.0f} degrees apart"
+    local = [problem for problem in problems if isinstance(problem, LocalProblem)]
+    with one_blas_thread():
+        distances = [run.plan.geometry.distance(run.mean, basis) for basis in run.bases]
+        farthest = int(np.argmax(distances))
+        if math.degrees(distances[farthest]) <= APART or len(local) < len(problems):
+            return None
+        mean, own = _rms(local, run.mean), _rms(local, run.bases[farthest])
+    if own <= (1.0 + WORSE) * mean:
+        return None
+    return (
+        f"on all data, the subspace of agent {farthest} has an RMS error of {own:.3g}, that of the "
+        f"mean of all agents {mean:.3g}"
+    )
+
+
+def _rms(problems: Sequence[LocalProblem], basis: Array) -> float:
+    squared = sum(problem.evaluate(basis).squared_error for problem in problems)
+    n_values = sum(problem.n_values for problem in problems)
+    return math.sqrt(max(squared, 0.0) / n_values)  # rounding can make it negative
 
 
 def feature_names(estimator: Any) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Multitask regression with a shared subspace, fitted by agents that keep their samples."""
 
+from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -9,10 +10,17 @@ from grassvine.data import Tasks, split_tasks
 from grassvine.data.split import hold_out_samples
 from grassvine.engines import Engine
 from grassvine.estimators.callbacks import CallbackSupport, fit_with_callbacks
-from grassvine.estimators.fitted import feature_names, set_run_attributes, warn_not_converged
+from grassvine.estimators.fitted import (
+    feature_names,
+    set_run_attributes,
+    warn_apart,
+    warn_high_tree,
+    warn_not_converged,
+)
 from grassvine.estimators.options import (
     GOSSIP,
     RandomState,
+    Rho,
     as_engine,
     as_network,
     as_seed,
@@ -33,6 +41,7 @@ from grassvine.runs import Plan, Run, run
 from grassvine.sums import Exact
 
 EXACT = "exact"
+CONSENSUS_SHARE = 10.0  # constant ρ of the paper's variants, as a multiple of an agent's squares
 HELD_OUT = 0.2  # fraction of each task's samples used to choose the rank
 
 
@@ -62,14 +71,20 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         intercepts, features are not centred and are divided by their root mean square.
     engine : {"local", "threads", "ray"} or Engine, default="local"
         Engine that runs the agents.
-    rho : float, default=10.0
-        For gossip: consensus weight ρ, as a multiple of the mean sum of squared targets per agent.
+    rho : float or "auto", default="auto"
+        For gossip: constant consensus weight ρ, as a multiple of the mean sum of squared targets
+        per agent. With ``"auto"``, method ``"gossip"`` lets ρ grow during the run and starts all
+        agents at one point, so that they agree; for its variants, ρ is 10.
     max_iter : int, default=200
-        For gossip: approximate number of updates per agent.
-    on_unknown : {"raise", "nan", "fallback"}, default="raise"
-        What to do with unknown tasks; ``"fallback"`` is the mean prediction of the known tasks.
+        For gossip: approximate number of updates per agent; N/8 times as many among N > 8 agents
+        if method ``"gossip"`` lets ρ grow, since a longer network needs more.
+    on_unknown : {"warn", "fallback", "nan", "raise"}, default="warn"
+        What to do with unknown tasks; ``"fallback"`` is the mean prediction of the known tasks,
+        ``"warn"`` the same with one warning that counts the samples.
     random_state : int, RandomState or None, default=0
         Random seed; None draws a new one at each fit.
+    verbose : int, default=0
+        If 1, print a line per ten updates; if 2 or more, per update.
 
     Attributes
     ----------
@@ -87,6 +102,8 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         Properties of the final run; runs to choose the rank are not included.
     incidents_ : tuple of str
         Failures during the final run that were recovered from, one sentence each.
+    validation_path_ : dict of arrays or None
+        The ranks that ``"auto"`` tried: ``rank``, the held-out ``rmse`` and ``chosen`` (0 or 1).
     """
 
     def __init__(
@@ -100,10 +117,11 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         fit_intercept: bool = True,
         standardise: bool = True,
         engine: str | Engine = "local",
-        rho: float = 10.0,
+        rho: Rho = "auto",
         max_iter: int = 200,
-        on_unknown: OnUnknown = "raise",
+        on_unknown: OnUnknown = "warn",
         random_state: RandomState = 0,
+        verbose: int = 0,
     ):
         self.rank = rank
         self.method = method
@@ -117,6 +135,7 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         self.max_iter = max_iter
         self.on_unknown = on_unknown
         self.random_state = random_state
+        self.verbose = verbose
 
     @fit_with_callbacks
     def fit(self, X: Any, y: ArrayLike, tasks: Any = None) -> Self:
@@ -136,13 +155,17 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         )
         scaled = standardised(grouped(samples, targets, ids)[1], means, scales)
         seed = as_seed(self.random_state)
-        self.rank_ = self._rank(scaled, seed)
+        self.rank_, path = self._rank(scaled, seed)
         engine, observers = as_engine(self.engine), self._slot_observers()
-        result = self._run(scaled, self.rank_, seed, engine, observers)
+        problems = self._problems(scaled)
+        result = self._run(problems, self.rank_, seed, engine, observers)
         if self.method == EXACT:
             warn_not_converged(result)
+        else:
+            warn_apart(result, problems)
         self._slots_done()
         set_run_attributes(self, result)
+        self.validation_path_ = path
         shared = FeaturePart(
             feature_names(self),
             self.subspace_,
@@ -154,16 +177,17 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         self._set_model(TasksModel(shared).fold_in(samples, targets, ids))
         return self
 
-    def _rank(self, scaled: Tasks, seed: int) -> int:
+    def _rank(self, scaled: Tasks, seed: int) -> tuple[int, Mapping[str, Array] | None]:
+        """Return the rank, and the candidates if it was chosen among some."""
         if self.rank == "auto":
             return self._chosen_rank(scaled, seed)
         if isinstance(self.rank, str):  # type: ignore[unreachable]
             raise PlanError(Option("rank"), f" is {self.rank!r}; use an integer or 'auto'.")
         why = f"there are {scaled.n_items} features"
-        return whole_number("rank", self.rank, least=1, most=scaled.n_items, why=why)
+        return whole_number("rank", self.rank, least=1, most=scaled.n_items, why=why), None
 
-    def _chosen_rank(self, scaled: Tasks, seed: int) -> int:
-        """Return the last of the ranks 1, 2, 4, … before the held-out error rises.
+    def _chosen_rank(self, scaled: Tasks, seed: int) -> tuple[int, Mapping[str, Array]]:
+        """Return the last of the ranks 1, 2, 4, … before the held-out error rises, and the path.
 
         The rank need not exceed the number of tasks.
         """
@@ -175,14 +199,18 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
                 "too few (1 or 2 samples); choose a rank.",
             )
         most = min(scaled.n_items, scaled.n_tasks)
-        best, lowest = 1, np.inf
+        problems = self._problems(train)
+        best, lowest, errors = 1, np.inf, {}
         for rank in [*(1 << k for k in range(most.bit_length()) if 1 << k < most), most]:
             engine = kept_apart(as_engine(self.engine), f"choosing-rank-{rank}")
-            basis = self._run(train, rank, seed, engine).mean
-            if (error := self._error(basis, train, held)) >= lowest:
+            basis = self._run(problems, rank, seed, engine).mean
+            errors[rank] = error = self._error(basis, train, held)
+            if error >= lowest:
                 break
             best, lowest = rank, error
-        return best
+        ranks = np.array(list(errors), dtype=float)
+        rmse = np.sqrt(np.array(list(errors.values())) / held.n_values)
+        return best, {"rank": ranks, "rmse": rmse, "chosen": (ranks == best).astype(float)}
 
     def _error(self, basis: Array, train: Tasks, held: Tasks) -> float:
         """Return the sum of squared errors on held-out samples of all tasks."""
@@ -195,21 +223,27 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
             for x, y, w, b in zip(held.features, held.targets, weights, intercepts, strict=True)
         )
 
+    def _problems(self, scaled: Tasks) -> list[MultitaskProblem]:
+        """Return the problem of each agent."""
+        fitted = centred(scaled) if self.fit_intercept else scaled
+        parts = split_tasks(fitted, self._n_agents(fitted.n_tasks))
+        return [MultitaskProblem(part, self.alpha) for part in parts]
+
     def _run(
         self,
-        scaled: Tasks,
+        problems: list[MultitaskProblem],
         rank: int,
         seed: int,
         engine: Engine,
         observers: tuple[Observer, ...] = (),
     ) -> Run:
         """Run the agents to fit a subspace of the given rank."""
-        fitted = centred(scaled) if self.fit_intercept else scaled
-        parts = split_tasks(fitted, self._n_agents(fitted.n_tasks))
-        network = as_network(self.network, len(parts))
-        method = self._method(len(parts), sum(float(y @ y) for y in fitted.targets))
-        plan = Plan(fitted.n_items, rank, network, method, seed=seed)
-        problems = [MultitaskProblem(part, self.alpha) for part in parts]
+        network = as_network(self.network, len(problems))
+        targets = [y for problem in problems for y in problem.tasks.targets]
+        method = self._method(len(problems), sum(float(y @ y) for y in targets))
+        plan = Plan(problems[0].n_items, rank, network, method, seed=seed)
+        warn_high_tree(plan)
+        observers = (*observers, *self._user_observers(method))
         return run(plan, problems, engine=engine, observers=observers)
 
     def _n_agents(self, n_tasks: int) -> int:
@@ -223,9 +257,13 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         why = f"there are {n_tasks} tasks and each agent needs one"
         return whole_number("agents", self.agents, least=1, most=n_tasks, why=why)
 
-    def _method(self, n_agents: int, energy: float) -> Method:
+    def _method(self, n_agents: int, squares: float) -> Method:
         name = one_of("method", self.method, (EXACT, *GOSSIP))
         if name == EXACT:
             return Exact(tol=1e-10)
-        rho = real_number("rho", self.rho, least=0.0) * energy / n_agents
-        return gossip_by_name(name, rho, self.max_iter, n_agents)
+        rho: Rho = "auto"
+        if self.rho != "auto":
+            rho = real_number("rho", self.rho, least=0.0) * squares / n_agents
+        return gossip_by_name(
+            name, rho, self.max_iter, n_agents, squares=squares, share=CONSENSUS_SHARE
+        )

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -12,7 +12,13 @@ from grassvine.averaging import REXTRA, Tracked
 from grassvine.engines import Engine, LocalEngine, RayEngine, ThreadsEngine
 from grassvine.foundations.errors import NetworkError, Option, PlanError
 from grassvine.foundations.options import one_of, whole_number
-from grassvine.gossip import parallel, precon_parallel, precon_stochastic, stochastic
+from grassvine.gossip import (
+    parallel,
+    precon_parallel,
+    precon_stochastic,
+    stochastic,
+    with_growing_rho,
+)
 from grassvine.networks import Network, complete, erdos_renyi, exponential, grid, path, ring, star
 from grassvine.protocol import Method
 
@@ -40,6 +46,9 @@ ENGINES: Mapping[str, Callable[[], Engine]] = {
     "threads": ThreadsEngine,
     "ray": RayEngine,
 }
+
+# Consensus weight, as each estimator measures it.
+Rho: TypeAlias = float | Literal["auto"]
 
 # Each is made for ρ and about so many updates an agent.
 _Maker = Callable[[float, int, int], Method]
@@ -80,8 +89,21 @@ def kept_apart(engine: Engine, name: str) -> Engine:
     return replace(engine, checkpoint_dir=Path(engine.checkpoint_dir) / name)
 
 
-def gossip_by_name(name: str, rho: float, max_iter: int, n_agents: int) -> Method:
-    """Return a variant of gossip, or another method of averages."""
+def gossip_by_name(
+    name: str, rho: Rho, max_iter: int, n_agents: int, *, squares: float, share: float
+) -> Method:
+    """Return a variant of gossip, or another method of averages.
+
+    Parameters
+    ----------
+    rho : float or "auto"
+        Constant consensus weight. With ``"auto"``, method ``"gossip"`` has a growing weight and one
+        starting point for all agents, and the paper's variants have a constant weight.
+    squares : float
+        Sum of the squared values of all agents.
+    share : float
+        The constant weight with ``"auto"``, as a multiple of the mean of ``squares`` per agent.
+    """
     whole_number("max_iter", max_iter, least=1)
     if n_agents < 2:
         raise PlanError(
@@ -91,7 +113,11 @@ def gossip_by_name(name: str, rho: float, max_iter: int, n_agents: int) -> Metho
             Option("method", "exact"),
             ", which one agent can run alone.",
         )
-    return GOSSIP[name](rho, max_iter, n_agents)
+    if rho != "auto":
+        return GOSSIP[name](rho, max_iter, n_agents)
+    if name == "gossip":
+        return with_growing_rho(squares, n_agents, max_iter)
+    return GOSSIP[name](share * squares / n_agents, max_iter, n_agents)
 
 
 def as_seed(random_state: RandomState) -> int:

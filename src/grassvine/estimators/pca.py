@@ -1,5 +1,7 @@
 """Decentralised PCA: principal components of samples that stay with the agents."""
 
+import numbers
+import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,19 +17,23 @@ from grassvine.estimators.fitted import (
     feature_names,
     set_feature_attributes,
     set_run_attributes,
+    warn_apart,
+    warn_high_tree,
     warn_not_converged,
 )
 from grassvine.estimators.options import (
     GOSSIP,
     RandomState,
+    Rho,
     as_engine,
     as_network,
     as_seed,
     gossip_by_name,
 )
+from grassvine.estimators.owners import samples_and_owners, split_by_owner, without_owners
 from grassvine.estimators.persistence import PersistentEstimator
 from grassvine.foundations.arrays import Array
-from grassvine.foundations.errors import PlanError
+from grassvine.foundations.errors import Option, PlanError
 from grassvine.foundations.options import one_of, real_number, whole_number
 from grassvine.models import SubspaceModel
 from grassvine.networks import Network
@@ -39,6 +45,11 @@ from grassvine.sums import Exact
 EXACT, DEEPCA = "exact", "deepca"
 # Components are about as accurate as the relative gradient norm at which the descent stops.
 TOLERANCE = 1e-13
+# The number of components with which the search for a share of the variance begins.
+FIRST_GUESS = 10
+# Nobody minds fewer bytes than this, however few the samples have.
+WORTH_A_WARNING = 10_000_000
+CONSENSUS_SHARE = 1.0  # constant ρ of the paper's variants, as a multiple of an agent's squares
 
 
 class DecentralizedPCA(
@@ -56,27 +67,36 @@ class DecentralizedPCA(
 
     Parameters
     ----------
-    n_components : int, default=2
-        Number of components.
+    n_components : int or float, default=2
+        Number of components; or, between 0 and 1, as many as explain more than this share of the
+        variance (``method="exact"`` only).
     method : str, default="exact"
         ``"exact"``: all agents obtain the components of the pooled samples. ``"deepca"``: the same
         in the limit, by averaging with neighbours. Or a variant of gossip: ``"gossip"``,
         ``"precon-stochastic"``, ``"stochastic"``, ``"precon-parallel"``, ``"parallel"``,
         ``"tracked"``, ``"rextra"``.
-    agents : int, default=1
-        Number of agents, among which the samples are divided in their order.
+    agents : int or str, default=1
+        Number of agents, among which the samples are divided in their order; or the column of a
+        data frame that names the owner of each sample, which is not a feature. Ignored if ``fit``
+        gets ``owners`` or a list of tables.
     network : str or Network, default="ring"
         Name of a network shape, or a network of the given number of agents.
     center : bool, default=True
         Whether to subtract the mean of all samples. Otherwise, variances are mean squares.
     engine : {"local", "threads", "ray"} or Engine, default="local"
         Engine that runs the agents.
-    rho : float, default=1.0
-        For gossip: consensus weight ρ, as a multiple of the mean sum of squares per agent.
+    rho : float or "auto", default="auto"
+        For gossip: constant consensus weight ρ, as a multiple of the mean sum of squares per agent.
+        With ``"auto"``, method ``"gossip"`` lets ρ grow during the run and starts all agents at
+        one point, so that they agree; for its variants, ρ is 1.
     max_iter : int, default=500
-        For gossip: approximate number of updates per agent; for DeEPCA: the maximum.
+        For gossip: approximate number of updates per agent; N/8 times as many among N > 8 agents
+        if method ``"gossip"`` lets ρ grow, since a longer network needs more. For DeEPCA: the
+        maximum.
     random_state : int, RandomState or None, default=0
         Random seed; None draws a new one at each fit.
+    verbose : int, default=0
+        If 1, print a line per ten updates; if 2 or more, per update.
 
     Attributes
     ----------
@@ -89,6 +109,8 @@ class DecentralizedPCA(
         Mean of all samples; zero without centring.
     n_components_, n_samples_ : int
         Numbers of components and samples.
+    owners_ : array
+        Owner of the samples of each agent; numbers from 0 if none were named.
     model_ : SubspaceModel
         The fitted model.
     subspace_ : array of shape (n_features, n_components)
@@ -105,16 +127,17 @@ class DecentralizedPCA(
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float = 2,
         *,
         method: str = EXACT,
-        agents: int = 1,
+        agents: int | str = 1,
         network: str | Network = "ring",
         center: bool = True,
         engine: str | Engine = "local",
-        rho: float = 1.0,
+        rho: Rho = "auto",
         max_iter: int = 500,
         random_state: RandomState = 0,
+        verbose: int = 0,
     ):
         self.n_components = n_components
         self.method = method
@@ -125,34 +148,49 @@ class DecentralizedPCA(
         self.rho = rho
         self.max_iter = max_iter
         self.random_state = random_state
+        self.verbose = verbose
 
     @fit_with_callbacks
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit the components; y is ignored."""
+    def fit(self, X: Any, y: Any = None, *, owners: Any = None) -> Self:
+        """Fit the components.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_samples, n_features), or list of them
+            A list has one table per agent, all with the same features.
+        y : ignored
+        owners : array-like of shape (n_samples,), optional
+            Owner of each sample; there is one agent per owner.
+        """
+        X, owners = samples_and_owners(X, self.agents, owners)
         samples: Array = validate_data(
             self, X, dtype=np.float64, order="C", ensure_min_samples=2 if self.center else 1
         )
-        rank = self._rank(samples)
         if not isinstance(self.center, bool | np.bool_):
             raise PlanError(f"center is {self.center!r}; pass True or False.")
         mean = samples.mean(axis=0) if self.center else np.zeros(samples.shape[1])
         centred = samples - mean
-        result = self._run(centred, rank, self._slot_observers())
+        problems = [PCAProblem(part) for part in self._parts(centred, owners)]
+        squares = float(np.sum(centred * centred))
+        result = self._run(problems, len(centred), squares, self._slot_observers())
         if self.method in (EXACT, DEEPCA):
             warn_not_converged(result)
+        else:
+            warn_apart(result, problems)
         self._slots_done()
         set_run_attributes(self, result)
+        _warn_sent_more(result.bytes, samples.nbytes)
         self.n_samples_ = len(samples)
         count = max(len(samples) - 1, 1)
         components, captured = principal_axes(self.subspace_, centred)
-        total = float(np.sum(centred * centred)) / count
-        names = feature_names(self)
+        names, total = feature_names(self), squares / count
         self._set_model(SubspaceModel(names, mean, components, captured / count, total))
         return self
 
     def transform(self, X: Any) -> Array:
         """Return the coordinates of samples along the components."""
         check_is_fitted(self, "model_")
+        X = without_owners(X, self.agents)
         samples = validate_data(self, X, reset=False, dtype=np.float64, order="C")
         return self.model_.transform(samples)
 
@@ -165,31 +203,71 @@ class DecentralizedPCA(
     def _n_features_out(self) -> int:
         return self.components_.shape[0]
 
-    def _rank(self, samples: Array) -> int:
-        n_samples, n_features = samples.shape
-        most = min(n_samples, n_features)
-        why = f"{n_samples} samples of {n_features} features have at most {most}"
-        return whole_number("n_components", self.n_components, least=1, most=most, why=why)
-
-    def _run(self, centred: Array, rank: int, observers: tuple[Observer, ...]) -> Run:
-        """Run the agents to fit the subspace of the centred samples."""
+    def _parts(self, centred: Array, owners: Any) -> list[Array]:
+        """Return the samples of each agent."""
+        if owners is not None:
+            parts, ids = split_by_owner(centred, owners)
+            self.owners_ = ids.series.to_numpy()
+            return parts
         why = f"there are {len(centred)} samples and each agent needs one"
         n_agents = whole_number("agents", self.agents, least=1, most=len(centred), why=why)
-        parts = split_samples(centred, n_agents)
-        network = as_network(self.network, len(parts))
-        method = self._method(len(parts), float(np.sum(centred * centred)))
-        plan = Plan(centred.shape[1], rank, network, method, seed=as_seed(self.random_state))
-        problems = [PCAProblem(part) for part in parts]
+        self.owners_ = np.arange(n_agents)
+        return split_samples(centred, n_agents)
+
+    def _share(self) -> float:
+        """Return the share of the variance to explain; 0 if a number of components is given."""
+        given: object = self.n_components
+        if not isinstance(given, numbers.Real) or isinstance(given, numbers.Integral):
+            return 0.0
+        if not 0.0 < float(given) < 1.0:
+            raise PlanError(
+                Option("n_components"),
+                f" is {given!r}; pass the number of components as an int, or a share of the "
+                "variance between 0 and 1.",
+            )
+        if self.method != EXACT:
+            raise PlanError(
+                Option("n_components"),
+                f" is {given!r}, a share of the variance, which method {self.method!r} cannot "
+                "use; pass a number of components or ",
+                Option("method", EXACT),
+                ".",
+            )
+        return float(given)
+
+    def _run(
+        self,
+        problems: list[PCAProblem],
+        n_samples: int,
+        squares: float,
+        observers: tuple[Observer, ...],
+    ) -> Run:
+        """Run the agents to fit the subspace of the centred samples."""
+        n_features, share = problems[0].n_items, self._share()
+        most = min(n_samples, n_features)
+        why = f"{n_samples} samples of {n_features} features have at most {most}"
+        rank = min(FIRST_GUESS, most)
+        if not share:
+            rank = whole_number("n_components", self.n_components, least=1, most=most, why=why)
+        network = as_network(self.network, len(problems))
+        method = self._method(len(problems), squares, share)
+        plan = Plan(n_features, rank, network, method, seed=as_seed(self.random_state))
+        warn_high_tree(plan)
+        observers = (*observers, *self._user_observers(method))
         return run(plan, problems, engine=as_engine(self.engine), observers=observers)
 
-    def _method(self, n_agents: int, energy: float) -> Method:
+    def _method(self, n_agents: int, squares: float, share: float) -> Method:
         name = one_of("method", self.method, (EXACT, DEEPCA, *GOSSIP))
         if name == EXACT:
-            return Exact(tol=TOLERANCE)
+            return Exact(tol=TOLERANCE, explained_variance_ratio=share)
         if name == DEEPCA and n_agents > 1:  # a single agent is rejected below, as for gossip
             return DeEPCA(self.max_iter)
-        rho = real_number("rho", self.rho, least=0.0) * energy / n_agents
-        return gossip_by_name(name, rho, self.max_iter, n_agents)
+        rho: Rho = "auto"
+        if self.rho != "auto":
+            rho = real_number("rho", self.rho, least=0.0) * squares / n_agents
+        return gossip_by_name(
+            name, rho, self.max_iter, n_agents, squares=squares, share=CONSENSUS_SHARE
+        )
 
     def _set_model(self, model: SubspaceModel) -> None:
         self.model_ = model
@@ -215,3 +293,14 @@ def principal_axes(basis: Array, samples: Array) -> tuple[Array, Array]:
     captured, rotation = np.linalg.eigh(reduced.T @ reduced)
     _, axes = svd_flip(None, (basis @ rotation[:, ::-1]).T, u_based_decision=False)
     return np.ascontiguousarray(axes.T), np.maximum(captured[::-1], 0.0)
+
+
+def _warn_sent_more(sent: int, held: int) -> None:
+    """Warn if the agents sent clearly more than sending all samples once would be."""
+    if sent > max(held, WORTH_A_WARNING):
+        warnings.warn(
+            f"the agents sent {sent / 1e6:.0f} MB, more than the {held / 1e6:.0f} MB of all "
+            "samples; use fewer components, features or agents to send less.",
+            UserWarning,
+            stacklevel=4,  # the caller of the decorated fit
+        )

@@ -23,7 +23,6 @@ from grassvine.sums import BiasedFactorization, Exact, Validated
 from grassvine.sums.validation import ValidatedIterate
 
 RANKS = (2, 4, 8, 16, 32)  # candidates of rank="auto", besides 0
-CONSENSUS_SHARE = 0.05  # ρ as a share of the squared centred ratings of an agent
 PAPER_REGULARIZATION = 0.02  # λ of the paper's Case 5 in our cost
 Regularization = float | Literal["auto"]
 # Labelled ratings, in memory or in files that the agents read.
@@ -150,14 +149,6 @@ def candidate_ranks(table: RatingSource) -> tuple[int, ...]:
     """Return the candidates of ``rank="auto"``; 0 is the model of the biases alone."""
     largest = largest_rank(table)
     return (0, *(rank for rank in RANKS if rank < largest), largest)
-
-
-def scaled_rho(table: RatingSource, n_agents: int) -> float:
-    """Return a consensus weight on the scale of the squared ratings.
-
-    It is 1e4 for MovieLens-1M divided among 5 agents, which was chosen there on held-out ratings.
-    """
-    return CONSENSUS_SHARE * table.squares(table.mean()) / n_agents
 
 
 def subspace_part(

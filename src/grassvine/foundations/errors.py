@@ -17,11 +17,14 @@
     └── MissingExtra (ImportError)   an optional dependency is not installed
 
     ConvergenceWarning (UserWarning) an iteration stopped before it converged
+    UnknownIdWarning (UserWarning)   a model was asked about users, items or tasks it does not know
 
 Each message states what is wrong and where, and how to fix it, in the words of the interface that
 was used: where it names a parameter, it contains an :class:`Option`, which reads
 ``duplicates='mean'`` in Python and ``--duplicates mean`` on the command line. What had been assumed
-about a file before the error was found is in the notes of the exception.
+about a file before the error was found is in the notes of the exception. A message may quote what
+somebody else wrote: control characters, which a terminal would obey, are escaped, and long
+quotations are cut.
 """
 
 import difflib
@@ -29,6 +32,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Self
+
+MAX_LENGTH = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +58,13 @@ class Worded:
         return self.render(str)
 
     def render(self, write: Callable[[Option], str]) -> str:
-        """Return the message with each option written by ``write``."""
+        """Return the message with each option written by ``write``, safe to print."""
+        text = self._text(write)
+        if len(text) > MAX_LENGTH:
+            text = f"{text[: MAX_LENGTH // 2]} … {text[-MAX_LENGTH // 2 :]}"
+        return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+
+    def _text(self, write: Callable[[Option], str]) -> str:
         return "".join(write(p) if isinstance(p, Option) else str(p) for p in self.args)
 
 
@@ -116,8 +127,7 @@ class AgentError(GrassvineError, RuntimeError):
         self.slot = slot
         self.cause = cause
 
-    def render(self, write: Callable[[Option], str]) -> str:
-        """Return the agent, the slot and the cause."""
+    def _text(self, write: Callable[[Option], str]) -> str:
         return f"agent {self.agent} failed at slot {self.slot}: {self.cause}"
 
 
@@ -133,8 +143,7 @@ class MissingExtra(GrassvineError, ImportError):
         self.wanted_for = wanted_for
         self.extra = extra
 
-    def render(self, write: Callable[[Option], str]) -> str:
-        """Return the command that installs the dependency."""
+    def _text(self, write: Callable[[Option], str]) -> str:
         return (
             f"{self.wanted_for} needs an optional dependency: pip install 'grassvine[{self.extra}]'"
         )
@@ -142,6 +151,10 @@ class MissingExtra(GrassvineError, ImportError):
 
 class ConvergenceWarning(Worded, UserWarning):
     """An iteration stopped before it converged; its result is the best found so far."""
+
+
+class UnknownIdWarning(Worded, UserWarning):
+    """A model was asked about users, items or tasks that it does not know."""
 
 
 def unknown(what: str, given: object, known: Iterable[str]) -> str:

@@ -1,5 +1,6 @@
 """Atomic file output."""
 
+import contextlib
 import os
 import tempfile
 import uuid
@@ -38,6 +39,7 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> Path:
             file.flush()
             os.fsync(file.fileno())
         partial.replace(target)
+        flush_folder(target.parent)
     except OSError as cause:
         raise OutputError(
             f"{target} cannot be written ({cause.strerror or cause}) and is left as it was; "
@@ -46,3 +48,15 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> Path:
     finally:
         partial.unlink(missing_ok=True)
     return target
+
+
+def flush_folder(folder: Path) -> None:
+    """Flush the entries of a folder to disk, where the system can."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -4,17 +4,20 @@ from grassvine.gossip.agent import GossipAgent
 from grassvine.gossip.descent import descend
 from grassvine.gossip.method import (
     Gossip,
+    GrowingRho,
     StepSize,
     parallel,
     precon_parallel,
     precon_stochastic,
     stochastic,
+    with_growing_rho,
 )
 from grassvine.gossip.step import Move, gossip_step
 
 __all__ = [
     "Gossip",
     "GossipAgent",
+    "GrowingRho",
     "Move",
     "StepSize",
     "descend",
@@ -23,4 +26,5 @@ __all__ = [
     "precon_parallel",
     "precon_stochastic",
     "stochastic",
+    "with_growing_rho",
 ]

@@ -1,4 +1,4 @@
-"""Options of the gossip method, and its four named variants."""
+"""Options of the gossip method, its four named variants, and gossip with a growing ρ."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,6 +17,8 @@ from grassvine.protocol.method import Setup
 
 Preconditioner = Literal["none", "gram", "curvature"]
 Clock = Literal["common", "own"]
+Start = Literal["own", "common"]
+FIRST_SHARE = 0.05  # first ρ of ``with_growing_rho``, as a share of an agent's squares
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +45,42 @@ class StepSize:
 
 
 @dataclass(frozen=True, slots=True)
+class GrowingRho:
+    """Consensus weight that grows geometrically, as in ``numpy.geomspace(start, stop, num)``.
+
+    ρ_k = start·(stop/start)^(k/(num − 1)) for k < num, where k is the slot or the agent's own
+    update count, and ρ_k = stop afterwards. Small weights let the agents descend on their tasks
+    first; large ones then remove the bias of a finite ρ, which a constant weight would keep.
+    """
+
+    start: float
+    stop: float
+    num: int
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        for name in ("start", "stop"):
+            if real_number(f"rho.{name}", getattr(self, name), least=0.0) == 0.0:
+                raise PlanError(f"rho.{name} is 0, which cannot grow; choose a positive number.")
+        whole_number("rho.num", self.num, least=1)
+
+    def at(self, slot: int) -> float:
+        """Return ρ at a slot or update."""
+        if slot >= self.num - 1:
+            return self.stop
+        return float(self.start * (self.stop / self.start) ** (slot / (self.num - 1)))
+
+
+@dataclass(frozen=True, slots=True)
 class Gossip:
     """The paper's method: agents descend on their own tasks and towards the neighbours they meet.
 
     Parameters
     ----------
-    rho : float, default=1000
-        Consensus weight ρ: weight of the agreement between neighbours relative to the tasks.
+    rho : float or GrowingRho, default=1000
+        Consensus weight ρ: weight of the agreement between neighbours relative to the tasks. With
+        a constant weight, as in the paper, the agents converge to different subspaces, the closer
+        the larger ρ is; with a growing one they come to agree.
     max_iter : int, default=1000
         Number of iterations; each is one slot of the timetable.
     schedule : Schedule, default=OneEdge()
@@ -61,31 +92,46 @@ class Gossip:
     step : StepSize, default=StepSize()
         Step size.
     clock : {"common", "own"}, default="common"
-        Index k of the step size: the slot, as in the paper, or the agent's own update count,
-        which needs no common clock.
+        Index k of the step size and of a growing ρ: the slot, as in the paper, or the agent's own
+        update count, which needs no common clock.
+    start : {"own", "common"}, default="own"
+        Whether each agent starts at its own random point, as in the paper, or all at one. From
+        their own, agents on a ring can converge to a twist (docs/gossip.md), which no ρ undoes.
     """
 
-    rho: float = 1e3
+    rho: float | GrowingRho = 1e3
     max_iter: int = 1000
     schedule: Schedule = field(default_factory=OneEdge)
     preconditioner: Preconditioner = "curvature"
     step: StepSize = field(default_factory=StepSize)
     clock: Clock = "common"
+    start: Start = "own"
 
     def __post_init__(self) -> None:
         """Check the options."""
-        real_number("rho", self.rho, least=0.0)
+        if not isinstance(self.rho, GrowingRho):
+            real_number("rho", self.rho, least=0.0)
         whole_number("max_iter", self.max_iter, least=0)
         if self.preconditioner not in get_args(Preconditioner):
             known = get_args(Preconditioner)
             raise PlanError(unknown("preconditioner", self.preconditioner, known))
         if self.clock not in get_args(Clock):
             raise PlanError(unknown("clock", self.clock, get_args(Clock)))
+        if self.start not in get_args(Start):
+            raise PlanError(unknown("start", self.start, get_args(Start)))
         if self.preconditioner == "none" and self.step == StepSize():
             raise PlanError(
                 "the unit step needs a preconditioner; with preconditioner='none', choose "
                 "StepSize(a, b), or StepSize(None, b) for automatic steps."
             )
+
+    def check_network(self, network: Network) -> None:
+        """Check that the meetings can be drawn."""
+        self.schedule.check(network, self.max_iter)
+
+    def rho_at(self, slot: int) -> float:
+        """Return ρ at a slot or update."""
+        return self.rho.at(slot) if isinstance(self.rho, GrowingRho) else self.rho
 
     def timetable(self, network: Network, rng: Generator) -> Timetable:
         """Draw the meetings of all slots."""
@@ -93,7 +139,8 @@ class Gossip:
 
     def agent(self, plan: Setup, number: int, problem: Problem) -> GossipAgent:
         """Return the agent for a problem."""
-        start, degree = plan.start(number), plan.network.degree(number)
+        start = plan.start(0 if self.start == "common" else number)
+        degree = plan.network.degree(number)
         return GossipAgent(number, as_local_problem(problem), start, degree, self, plan.geometry)
 
 
@@ -117,3 +164,27 @@ def parallel(rho: float = 1e3, max_iter: int = 400, step: StepSize | None = None
 def precon_parallel(rho: float = 1e3, max_iter: int = 400, step: StepSize | None = None) -> Gossip:
     """Return Precon Parallel Gossip: several disjoint links per slot, preconditioned gradients."""
     return Gossip(rho, max_iter, Matchings(), "curvature", step or StepSize())
+
+
+def with_growing_rho(squares: float, n_agents: int, max_iter: int = 400) -> Gossip:
+    """Return gossip whose agents come to agree on data of any scale.
+
+    All agents start at one point, and ρ grows from a twentieth of the squares of an agent to those
+    of all agents. A slot has one link. There are ``max_iter`` updates per agent, times N/8 among
+    more than eight agents: the longer the network, the more meetings a difference needs to cross
+    it.
+
+    Parameters
+    ----------
+    squares : float
+        Sum of the squared values of all agents, centred if the problem centres them.
+    n_agents : int
+        Number of agents N.
+    max_iter : int, default=400
+        Approximate number of updates per agent, for up to eight agents: there are
+        ``max_iter``·max(N − 1, N²/8) slots.
+    """
+    n_slots = max(max_iter * (n_agents - 1), max_iter * n_agents**2 // 8)
+    last = squares or 1.0  # without any variation, every weight gives the same result
+    rho = GrowingRho(FIRST_SHARE * last / n_agents, last, max(n_slots, 1))
+    return Gossip(rho, n_slots, start="common")

@@ -4,7 +4,7 @@ An agent of degree deg that meets the neighbours V_1 … V_n moves by
 
 .. math::
 
-    ξ &= α·\mathrm{grad} f(U) − ρ Σ_j \mathrm{Log}_U(V_j), \qquad α = n/\deg \\
+    ξ &= α·\mathrm{grad} f(U) − ρ_k Σ_j \mathrm{Log}_U(V_j), \qquad α = n/\deg \\
     U_+ &= \mathrm{Exp}_U(−γ_k \mathrm{Proj}_U(M^{-1} ξ))
 
 where M is the preconditioner (``preconditioner.py``) and k is the slot or, with ``clock="own"``,
@@ -49,13 +49,14 @@ def gossip_step(
 ) -> Move:
     """Take one step on the task and towards the neighbours, or on the task alone without any."""
     share = len(neighbours) / degree if neighbours else 1.0
+    rho = method.rho_at(slot)
     pulls = [geometry.log(point, other) for other in neighbours]
     gradient = geometry.project(point, evaluation.gradient)
     total_gradient = share * gradient
     for pull in pulls:
-        total_gradient -= method.rho * pull
+        total_gradient -= rho * pull
     # Both agents of a meeting move, so the second derivative of ½ρd² along the pair is 2ρ.
-    stiffness = 2.0 * method.rho * len(neighbours)
+    stiffness = 2.0 * rho * len(neighbours)
     metric = preconditioner(method, evaluation, share, stiffness)
     direction = -geometry.project(point, metric.apply_inverse(total_gradient))
     step = method.step.at(

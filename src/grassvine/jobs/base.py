@@ -5,13 +5,16 @@ stores. It reads its own data, so it can be repeated.
 """
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from grassvine.data.calibration import calibration
+from grassvine.foundations.arrays import Array
 from grassvine.models import Card
 from grassvine.models.persistence.forms import Model
+from grassvine.protocol import Observer
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,12 +31,16 @@ class JobResult:
         Hash of all data read, including held-out data.
     assumed : tuple of str
         Assumptions made about the data, one sentence each.
+    tables : dict of dicts of arrays
+        Tables for pictures, by name: the candidates of ``"validation"``, and summaries of the
+        ``"held-out predictions"`` or ``"training predictions"``.
     """
 
     estimator: Any
     report: dict[str, Any]
     data_hash: str
     assumed: tuple[str, ...]
+    tables: Mapping[str, Mapping[str, Array]] = field(default_factory=dict)
 
     @property
     def model(self) -> Model:
@@ -73,8 +80,8 @@ class Job(Protocol):
         """Return a hash of the data, which does not depend on the order of rows."""
         ...
 
-    def learn(self, data: Any) -> JobResult:
-        """Fit and evaluate an estimator."""
+    def learn(self, data: Any, observers: Sequence[Observer] = ()) -> JobResult:
+        """Fit and evaluate an estimator; observers get the reports of its runs."""
         ...
 
 
@@ -98,6 +105,17 @@ def run_report(estimator: Any, spent: Mapping[str, float]) -> dict[str, Any]:
         "stop_reason": estimator.stop_reason_,
         "incidents": list(estimator.incidents_),
     }
+
+
+def run_tables(
+    estimator: Any, truth: Array, predicted: Array, *, held_out: bool
+) -> dict[str, Mapping[str, Array]]:
+    """Return the tables of a job that predicts values."""
+    name = "held-out predictions" if held_out else "training predictions"
+    tables: dict[str, Mapping[str, Array]] = {name: calibration(truth, predicted)}
+    if estimator.validation_path_ is not None:
+        tables["validation"] = estimator.validation_path_
+    return tables
 
 
 def _is_plain(value: object) -> bool:

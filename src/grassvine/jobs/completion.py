@@ -1,18 +1,21 @@
 """Complete a table of ratings, and measure on ratings that were held out."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from grassvine.data.stored import RatingDataset
 from grassvine.data.tables import RatingTable
 from grassvine.data.tables.rating_input import Missing
-from grassvine.data.tables.rating_table import Duplicates
+from grassvine.data.tables.rating_table import Duplicates, SharedUsers
 from grassvine.datasets import read_ratings
 from grassvine.estimators.completion import MatrixCompleter
 from grassvine.estimators.rating_models import Regularization
+from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import Option, PlanError
-from grassvine.jobs.base import JobResult, run_report, stopwatch
+from grassvine.jobs.base import JobResult, run_report, run_tables, stopwatch
 from grassvine.jobs.engine_options import EngineOptions
+from grassvine.protocol import Observer
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,7 @@ class CompletionJob(EngineOptions):
     encoding: str | None = None
     duplicates: Duplicates = "error"
     missing: Missing = "error"
+    shared_users: SharedUsers = "separate"
     stored: bool = False
 
     def read(self) -> RatingTable | RatingDataset:
@@ -65,13 +69,16 @@ class CompletionJob(EngineOptions):
             agent=self.agents if isinstance(self.agents, str) else None,
             duplicates=self.duplicates,
             missing=self.missing,
+            shared_users=self.shared_users,
         )
 
     def hash(self, data: RatingTable | RatingDataset) -> str:
         """Return the digest of the ratings; of those apart, of what was counted."""
         return data.digest()
 
-    def learn(self, data: RatingTable | RatingDataset) -> JobResult:
+    def learn(
+        self, data: RatingTable | RatingDataset, observers: Sequence[Observer] = ()
+    ) -> JobResult:
         """Learn from what is not held out, and measure on what is; apart, nothing is measured."""
         train: RatingTable | RatingDataset = data
         test: RatingTable | None = None
@@ -88,6 +95,7 @@ class CompletionJob(EngineOptions):
             engine=self.make_engine(),
             random_state=self.seed,
         )
+        estimator.set_observers(*observers)
         with stopwatch() as spent:
             estimator.fit(train)
         unmeasured: dict[str, Any] = {"rmse": None, "mae": None, "known": None}
@@ -111,7 +119,9 @@ class CompletionJob(EngineOptions):
             "test_known": measured["known"],
             **run_report(estimator, spent),
         }
-        return JobResult(estimator, report, self.hash(data), data.assumed)
+        measurable = test or (train if isinstance(train, RatingTable) else None)
+        tables = {} if measurable is None else _tables(estimator, measurable, test is not None)
+        return JobResult(estimator, report, self.hash(data), data.assumed, tables)
 
     def _dataset(self) -> RatingDataset:
         """Count the ratings of agents that will read their own."""
@@ -138,4 +148,16 @@ class CompletionJob(EngineOptions):
             rating=self.rating,
             duplicates=self.duplicates,
             missing=self.missing,
+            shared_users=self.shared_users,
         )
+
+
+def _tables(
+    estimator: MatrixCompleter, table: RatingTable, held_out: bool
+) -> dict[str, Mapping[str, Array]]:
+    """Return the candidates, and the predictions of the ratings whose user and item are known."""
+    ratings = table.ratings
+    users, items = table.users.at(ratings.users_of_values()), table.items.at(ratings.items)
+    found = estimator.model_.predict(users, items, "nan")
+    truth, predicted = ratings.values[found.known], found.ratings[found.known]
+    return run_tables(estimator, truth, predicted, held_out=held_out)

@@ -1,5 +1,6 @@
 """Jobs that fit related regressions and evaluate them on held-out samples."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -8,10 +9,12 @@ import numpy as np
 from grassvine.data import Tasks, hold_out_samples
 from grassvine.data.tables import TaskTable, read_table, tasks_from_frame
 from grassvine.estimators.multitask import MultitaskRegressor
+from grassvine.estimators.options import Rho
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError, Option
-from grassvine.jobs.base import JobResult, run_report, stopwatch
+from grassvine.jobs.base import JobResult, run_report, run_tables, stopwatch
 from grassvine.jobs.engine_options import EngineOptions
+from grassvine.protocol import Observer
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,7 @@ class MultitaskJob(EngineOptions):
     agents: int | str = 1
     network: str = "ring"
     alpha: float = 1.0
-    rho: float = 10.0
+    rho: Rho = "auto"
     max_iter: int = 200
     holdout: float = 0.0
     seed: int = 0
@@ -55,7 +58,7 @@ class MultitaskJob(EngineOptions):
         """Return a hash of the samples."""
         return data.digest()
 
-    def learn(self, data: TaskTable) -> JobResult:
+    def learn(self, data: TaskTable, observers: Sequence[Observer] = ()) -> JobResult:
         """Fit the training samples, and evaluate on the held-out ones."""
         import polars as pl
 
@@ -76,6 +79,7 @@ class MultitaskJob(EngineOptions):
             max_iter=self.max_iter,
             random_state=self.seed,
         )
+        estimator.set_observers(*observers)
         with stopwatch() as spent:
             samples, targets, tasks = _rows(train, data)
             frame = pl.DataFrame(samples, schema=list(data.features))
@@ -98,7 +102,10 @@ class MultitaskJob(EngineOptions):
             "test_r2": test_errors[1],
             **run_report(estimator, spent),
         }
-        return JobResult(estimator, report, data.digest(), data.assumed)
+        samples, targets, tasks = _rows(test if test.n_values else train, data)
+        predicted = estimator.model_.predict(samples, tasks, "raise").targets
+        tables = run_tables(estimator, targets, predicted, held_out=bool(test.n_values))
+        return JobResult(estimator, report, data.digest(), data.assumed, tables)
 
 
 def _rows(tasks: Tasks, table: TaskTable) -> tuple[Array, Array, Any]:

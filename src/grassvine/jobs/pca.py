@@ -1,12 +1,15 @@
 """Jobs that compute the principal components of samples."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grassvine.data.tables import read_table
 from grassvine.data.tables.sample_table import SampleTable, samples_from_frame
+from grassvine.estimators.options import Rho
 from grassvine.estimators.pca import DecentralizedPCA
 from grassvine.jobs.base import JobResult, run_report, stopwatch
 from grassvine.jobs.engine_options import EngineOptions
+from grassvine.protocol import Observer
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,14 +21,18 @@ class PCAJob(EngineOptions):
     data : str
         Source of the samples for :func:`grassvine.data.read_table`; columns that are not numeric
         are ignored.
+    components : int or float
+        Number of components, or the share of the variance that they explain.
+    agents : int or str
+        Number of agents, or the column that names the owner of each sample.
     """
 
     data: str
-    components: int = 2
+    components: int | float = 2
     method: str = "exact"
-    agents: int = 1
+    agents: int | str = 1
     network: str = "ring"
-    rho: float = 1.0
+    rho: Rho = "auto"
     max_iter: int = 500
     seed: int = 0
     separator: str | None = None
@@ -34,35 +41,38 @@ class PCAJob(EngineOptions):
 
     def read(self) -> SampleTable:
         """Read the samples."""
-        return samples_from_frame(
-            read_table(
-                self.data,
-                separator=self.separator,
-                skip_rows=self.skip_rows,
-                encoding=self.encoding,
-            )
+        owner = self.agents if isinstance(self.agents, str) else None
+        table = read_table(
+            self.data,
+            separator=self.separator,
+            skip_rows=self.skip_rows,
+            encoding=self.encoding,
         )
+        return samples_from_frame(table, owner=owner)
 
     def hash(self, data: SampleTable) -> str:
         """Return a hash of the samples."""
         return data.hash()
 
-    def learn(self, data: SampleTable) -> JobResult:
+    def learn(self, data: SampleTable, observers: Sequence[Observer] = ()) -> JobResult:
         """Fit the components."""
         import polars as pl
 
         estimator = DecentralizedPCA(
             self.components,
             method=self.method,
-            agents=self.agents,
+            agents=self.agents if data.owners is None else 1,
             network=self.network,
             engine=self.make_engine(),
             rho=self.rho,
             max_iter=self.max_iter,
             random_state=self.seed,
         )
+        estimator.set_observers(*observers)
         with stopwatch() as spent:
-            estimator.fit(pl.DataFrame(data.samples, schema=list(data.features)))
+            estimator.fit(
+                pl.DataFrame(data.samples, schema=list(data.features)), owners=data.owners
+            )
         report = {
             "n_samples": len(data.samples),
             "n_features": len(data.features),

@@ -6,38 +6,46 @@
     plan.toml            the plan of the agents: network, method, seed
     history.safetensors  every step of every agent
     bases.safetensors    the basis of each agent
+    tables.safetensors   candidates validated and a summary of the predictions, for pictures
 """
 
 import hashlib
 import json
 import os
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from safetensors import SafetensorError, safe_open
 
 from grassvine.foundations.arrays import Array
-from grassvine.foundations.errors import DataError, Option, OutputError, unknown
+from grassvine.foundations.documents import parse_json
+from grassvine.foundations.errors import DataError, Option, OutputError
 from grassvine.foundations.files import exists
+from grassvine.foundations.folders import located, write_folder
 from grassvine.jobs.base import Job, JobResult
 from grassvine.jobs.completion import CompletionJob
+from grassvine.jobs.engine_options import EngineOptions
 from grassvine.jobs.multitask import MultitaskJob
 from grassvine.jobs.pca import PCAJob
-from grassvine.models.persistence.folder import write_folder
+from grassvine.jobs.saved_job import WRITTEN, is_plain_text, job_from
 from grassvine.models.persistence.forms import form_of
 from grassvine.models.persistence.tensors import write_tensors
-from grassvine.protocol import History
+from grassvine.protocol import History, Observer
 from grassvine.runs import Plan
 
 FORMAT = "grassvine run 1"
 RECORD, PLAN = "run.json", "plan.toml"
 HISTORY, BASES = "history.safetensors", "bases.safetensors"
-FILES = {RECORD, PLAN, HISTORY, BASES}
+TABLES = "tables.safetensors"
+FILES = {RECORD, PLAN, HISTORY, BASES, TABLES}
 KEYS = {"format", "command", "options", "report", "hashes", "versions"}
 VERSIONS = ("grassvine", "numpy", "numba", "polars", "scikit-learn", "scipy")
+_HASH = re.compile("[0-9a-f]{64}")
 
 JOBS: Mapping[str, type] = {
     "complete": CompletionJob,
@@ -59,6 +67,7 @@ class SavedRun:
     versions: dict[str, str]
     history: History
     bases: tuple[Array, ...]
+    tables: Mapping[str, Mapping[str, Array]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +81,7 @@ class Rerun:
 
 def refuse_folder(path: str | os.PathLike[str], *, overwrite: bool) -> bool:
     """Return whether the target exists; raise if it may not be replaced."""
-    target = Path(path)
+    target = located(Path(path))
     if not os.path.lexists(target):
         return False
     if target.is_symlink() or not target.is_dir():
@@ -94,7 +103,7 @@ def save_run(
 ) -> Path:
     """Save a run as a folder, atomically."""
     target = Path(os.path.abspath(path))
-    replaces = refuse_folder(target, overwrite=overwrite)
+    refuse_folder(target, overwrite=overwrite)
     command = next(name for name, kind in JOBS.items() if isinstance(job, kind))
     options = asdict(job)  # type: ignore[call-overload]
     if Path(job.data).exists():
@@ -113,44 +122,51 @@ def save_run(
         PLAN: result.estimator.plan_.to_toml().encode(),
         HISTORY: result.estimator.history_.to_bytes(),
         BASES: write_tensors(bases),
+        TABLES: write_tensors(
+            {
+                f"{name}/{column}": array
+                for name, table in result.tables.items()
+                for column, array in table.items()
+            }
+        ),
     }
-    write_folder(target, files, (), replace=replaces)
+    write_folder(target, files, (), lambda: refuse_folder(target, overwrite=overwrite))
     return target
 
 
 def load_run(path: str | os.PathLike[str]) -> SavedRun:
-    """Load a run written by :func:`save_run`."""
-    folder = Path(path)
-    record = _record(folder)
-    kind = JOBS[record["command"]]
-    known = {field.name for field in fields(kind)}
-    if unexpected := sorted(set(record["options"]) - known):
-        raise DataError(f"{folder / RECORD}: {unknown('option', unexpected[0], known)}")
-    try:
-        return SavedRun(
-            command=record["command"],
-            job=kind(**record["options"]),
-            report=dict(record["report"]),
-            plan=_plan(folder / PLAN),
-            data_hash=str(record["hashes"]["data"]),
-            result_hash=str(record["hashes"]["result"]),
-            versions=dict(record["versions"]),
-            history=History.load(folder / HISTORY),
-            bases=_bases(folder / BASES),
-        )
-    except (KeyError, TypeError, AttributeError) as cause:
-        raise DataError(
-            f"{folder / RECORD} was modified ({type(cause).__name__}: {cause}); use a folder "
-            "written by --run."
-        ) from None
+    """Load a run written by :func:`save_run`; nothing in the folder is trusted before a check."""
+    folder = located(Path(path))
+    record = _record(folder / RECORD)
+    command = record["command"]
+    plan = _plan(folder / PLAN)
+    return SavedRun(
+        command=command,
+        job=job_from(JOBS[command], record["options"], str(folder / RECORD)),
+        report=record["report"],
+        plan=plan,
+        data_hash=record["hashes"]["data"],
+        result_hash=record["hashes"]["result"],
+        versions=record["versions"],
+        history=_history(folder / HISTORY, plan),
+        bases=_bases(folder / BASES, plan),
+        tables=_tables(folder / TABLES),
+    )
 
 
-def rerun(run: SavedRun, data: str | None = None) -> Rerun:
+def rerun(
+    run: SavedRun,
+    data: str | None = None,
+    engine: EngineOptions | None = None,
+    observers: Sequence[Observer] = (),
+) -> Rerun:
     """Repeat a run; ``data`` may name a copy of its data.
 
-    The run starts from the beginning: checkpoints are neither read nor written.
+    The run starts from the beginning: checkpoints are neither read nor written. It uses the given
+    engine, by default the local one, and never the engine or address that the folder names: a Ray
+    driver unpickles what a cluster returns, so a foreign folder could execute code.
     """
-    job = replace(run.job, checkpoints=None, resume=False)
+    job = replace(run.job, **asdict(engine or EngineOptions()))
     if data is not None:
         job = replace(job, data=data)
     if job.data == "-" and data is None:
@@ -166,7 +182,7 @@ def rerun(run: SavedRun, data: str | None = None) -> Rerun:
             Option("data", "FILE"),
             " with the same data.",
         )
-    result = job.learn(given)
+    result = job.learn(given, observers)
     now = versions()
     others = {
         name: (before, now[name])
@@ -191,21 +207,30 @@ def versions() -> dict[str, str]:
     return {name: version(name) for name in VERSIONS}
 
 
-def _record(folder: Path) -> dict[str, Any]:
+def _record(path: Path) -> dict[str, Any]:
     try:
-        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+        record = parse_json(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         raise DataError(
-            f"{folder} contains no {RECORD}; use a folder written by 'grassvine complete --run'."
+            f"{path.parent} contains no {RECORD}; use a folder written by 'grassvine complete "
+            "--run'."
         ) from None
     except (OSError, ValueError) as cause:
-        raise DataError(f"{folder / RECORD} cannot be read ({cause}).") from None
+        raise DataError(f"{path} cannot be read ({cause}); {WRITTEN}") from None
     if not isinstance(record, dict) or record.get("format") != FORMAT or set(record) != KEYS:
-        raise DataError(
-            f"{folder / RECORD} is not in the format '{FORMAT}'; use a folder written by --run."
-        )
-    if record["command"] not in JOBS or not isinstance(record["options"], dict):
-        raise DataError(f"{folder / RECORD} was modified; use a folder written by --run.")
+        raise DataError(f"{path} is not in the format '{FORMAT}'; {WRITTEN}")
+    hashes, used = record["hashes"], record["versions"]
+    valid = {
+        "command": isinstance(record["command"], str) and record["command"] in JOBS,
+        "options": isinstance(record["options"], dict),
+        "report": isinstance(record["report"], dict),
+        "hashes": isinstance(hashes, dict)
+        and set(hashes) == {"data", "result"}
+        and all(isinstance(text, str) and _HASH.fullmatch(text) for text in hashes.values()),
+        "versions": isinstance(used, dict) and all(map(is_plain_text, used.values())),
+    }
+    if wrong := [name for name, is_valid in valid.items() if not is_valid]:
+        raise DataError(f"{path} was modified: {wrong[0]} is not what --run writes; {WRITTEN}")
     return record
 
 
@@ -213,19 +238,52 @@ def _plan(path: Path) -> Plan:
     try:
         return Plan.from_toml(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as cause:
-        raise DataError(
-            f"{path} is not a valid plan ({cause}); use a folder written by --run."
-        ) from None
+        raise DataError(f"{path} is not a valid plan ({cause}); {WRITTEN}") from None
 
 
-def _bases(path: Path) -> tuple[Array, ...]:
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
+def _history(path: Path, plan: Plan) -> History:
+    """Read a history in which every agent of the plan has one final state."""
+    history = History.load(path)
+    agents, final = range(plan.network.n_agents), history.final()["agent"].tolist()
+    known = np.isin(history["agent"], agents) & np.isin(history["neighbour"], [-1, *agents])
+    if sorted(final) != list(agents) or not known.all():
+        raise DataError(f"{path} does not contain the history of {len(agents)} agents; {WRITTEN}")
+    return history
 
+
+def _bases(path: Path, plan: Plan) -> tuple[Array, ...]:
+    """Read one basis per agent; each may have fewer columns than the plan's rank."""
+    names = [f"agent {number}" for number in range(plan.network.n_agents)]
     try:
-        arrays = load(path.read_bytes())
-        return tuple(np.ascontiguousarray(arrays[f"agent {agent}"]) for agent in range(len(arrays)))
-    except (OSError, SafetensorError, KeyError) as cause:
-        raise DataError(
-            f"{path} contains no valid bases ({cause}); use a folder written by --run."
-        ) from None
+        with safe_open(path, framework="numpy") as file:
+            if set(file.keys()) != set(names):
+                raise ValueError(f"there is not one for each of {len(names)} agents")
+            shapes = {tuple(file.get_slice(name).get_shape()) for name in names}
+            fitting = [s for s in shapes if s[:-1] == (plan.n_items,) and s[-1] <= plan.rank]
+            if len(shapes) > 1 or not fitting:
+                raise ValueError(f"they are not all of shape {plan.n_items}×{plan.rank}")
+            arrays = {name: file.get_tensor(name) for name in names}
+        if any(array.dtype != np.float64 for array in arrays.values()):
+            raise ValueError("they are not all of type float64")
+        return tuple(
+            plan.geometry.as_point(array.copy(), n_items=plan.n_items, name=f"that of {name}")
+            for name, array in arrays.items()
+        )
+    except (OSError, SafetensorError, KeyError, TypeError, ValueError) as cause:
+        raise DataError(f"{path} contains no valid bases ({cause}); {WRITTEN}") from None
+
+
+def _tables(path: Path) -> dict[str, dict[str, Array]]:
+    """Read tables of named columns, each a vector of finite numbers."""
+    try:
+        with safe_open(path, framework="numpy") as file:
+            arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+    except (OSError, SafetensorError, KeyError, TypeError, ValueError) as cause:
+        raise DataError(f"{path} contains no valid tables ({cause}); {WRITTEN}") from None
+    tables: dict[str, dict[str, Array]] = {}
+    for key, column in arrays.items():
+        if column.dtype != np.float64 or column.ndim != 1 or not np.isfinite(column).all():
+            raise DataError(f"{key!r} in {path} is not a vector of finite numbers; {WRITTEN}")
+        name, _, label = key.partition("/")
+        tables.setdefault(name, {})[label] = column
+    return tables

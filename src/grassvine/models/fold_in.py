@@ -52,12 +52,12 @@ def in_catalogue(
 
 def joined(shared: ItemPart, old: UserPart, users: Ids, new: Ratings) -> UserPart:
     """Return old and new users together; users with new ratings are solved from all of theirs."""
-    import polars as pl
-
-    old.users.numbers(users.series, "user")  # raises if the types of the ids differ
-    both = pl.concat([old.users.series, users.series.cast(old.users.series.dtype)])
-    ids, number = Ids.number(both, "user")
-    of_old, of_new = number[: len(old.users)], number[len(old.users) :]
+    known = old.users.numbers(users.series, "user", users.owners)
+    _refuse_several(old.users, users, known)
+    added = np.flatnonzero(known == UNKNOWN)
+    ids, number = old.users.merged(users.take(added))
+    of_old, of_new = number[: len(old.users)], number[known]
+    of_new[added] = number[len(old.users) :]
     seen = _joined_ratings(old.seen, new, of_old, of_new, len(ids))
     touched = np.zeros(len(ids), dtype=bool)
     touched[of_new] = True
@@ -65,6 +65,17 @@ def joined(shared: ItemPart, old: UserPart, users: Ids, new: Ratings) -> UserPar
     kept = ~touched[of_old]
     weights[of_old[kept]], biases[of_old[kept]] = old.weights[kept], old.biases[kept]
     return UserPart(ids, weights, biases, seen)
+
+
+def _refuse_several(old: Ids, new: Ids, known: Indices) -> None:
+    """Refuse new users of several owners that would all be one user of the model."""
+    found, counts = np.unique(known[known != UNKNOWN], return_counts=True)
+    if (counts > 1).any():
+        user = old.series[int(found[counts > 1][0])]
+        raise DataError(
+            f"user {user!r} has new ratings with several owners, but is one user of the model; "
+            "rename or merge them."
+        )
 
 
 def _joined_ratings(

@@ -15,7 +15,7 @@ from grassvine.data.tables.numerals import numbers_of
 from grassvine.data.tables.rating_input import Missing, ratings_from_frame
 from grassvine.data.tables.rating_table import Duplicates, RatingTable
 from grassvine.foundations.arrays import Array
-from grassvine.foundations.errors import DataError, ModelError, Option
+from grassvine.foundations.errors import DataError, ModelError
 from grassvine.models.persistence.files import load
 from grassvine.models.ratings import RatingsModel
 from grassvine.models.subspace import SubspaceModel
@@ -38,15 +38,29 @@ def load_ratings_model(path: str | os.PathLike[str]) -> RatingsModel:
 
 
 def predict_ratings(
-    model: RatingsModel, table: Table, user: str | None, item: str | None, on_unknown: OnUnknown
+    model: RatingsModel,
+    table: Table,
+    user: str | None,
+    item: str | None,
+    on_unknown: OnUnknown,
+    owner: object = None,
 ) -> "pl.DataFrame":
-    """Predict the rating of each pair of a table; the columns are user, item, rating and known."""
+    """Predict the rating of each pair of a table; the columns are user, item, rating and known.
+
+    Parameters
+    ----------
+    owner : object
+        The column that named the owners in the fit, as the model's card has it.
+    """
     import polars as pl
 
-    columns, _ = guess_columns(table.frame.columns, {"user": user, "item": item})
+    owned = owner_column(model, table, owner)
+    names = [name for name in table.frame.columns if name != owned]
+    columns, _ = guess_columns(names, {"user": user, "item": item})
     users = _user_ids(model, table.frame[columns["user"]])
     items = as_known(table.frame[columns["item"]], model.shared.items, "item")
-    found = model.predict(users, items, on_unknown)
+    owners = None if owned is None else owner_ids(model, table.frame[owned])
+    found = model.predict(users, items, on_unknown, owners=owners)
     return pl.DataFrame(
         {"user": users, "item": items, "rating": found.ratings, "known": found.known}
     )
@@ -74,6 +88,23 @@ def coordinates(model: SubspaceModel, table: Table) -> "pl.DataFrame":
     return pl.DataFrame({f"component{k}": column for k, column in enumerate(found.T)})
 
 
+def owner_column(model: RatingsModel, table: Table, owner: object) -> str | None:
+    """Return the column of the owners, if the model tells users apart by them and the table has it.
+
+    The parameters are those of :func:`predict_ratings`.
+    """
+    owned = model.private is not None and model.private.users.owners is not None
+    return owner if owned and isinstance(owner, str) and owner in table.frame.columns else None
+
+
+def owner_ids(model: RatingsModel, given: object) -> "pl.Series":
+    """Return owners named in a file or command, with the type of the model's owners."""
+    names = as_column(given, "owner")
+    if model.private is None or model.private.users.owners is None:
+        return names
+    return as_known(names, Ids(model.private.users.owners.drop_nulls()), "owner")
+
+
 def users_named(model: RatingsModel, names: Sequence[str]) -> "pl.Series":
     """Return users named on the command line, parsed like a column of a file."""
     import polars as pl
@@ -81,24 +112,21 @@ def users_named(model: RatingsModel, names: Sequence[str]) -> "pl.Series":
     return _user_ids(model, numbers_of(pl.Series(names, dtype=pl.String)))
 
 
-def users_listed(model: RatingsModel, table: Table, user: str | None = None) -> "pl.Series":
-    """Return the distinct users of a table in order of first appearance."""
-    names = table.frame.columns
-    if user is None and len(names) == 1:
-        user = names[0]
+def users_listed(
+    model: RatingsModel, table: Table, owner: object = None
+) -> "tuple[pl.Series, pl.Series | None]":
+    """Return the distinct users of a table in order of first appearance, and perhaps their owners.
+
+    The parameters are those of :func:`predict_ratings`.
+    """
+    owned = owner_column(model, table, owner)
+    names = [name for name in table.frame.columns if name != owned]
+    user = names[0] if len(names) == 1 else None
     columns, _ = guess_columns(names, {"user": user})
-    return _user_ids(model, table.frame[columns["user"]]).unique(maintain_order=True)
-
-
-def users_known(model: RatingsModel) -> "pl.Series":
-    """Return all users with at least one rating."""
-    if model.private is None:
-        raise DataError(
-            "the model has no users because its private part is missing; name users and use ",
-            Option("on_unknown", "fallback"),
-            ", or fold users in.",
-        )
-    return model.private.users.at(np.flatnonzero(model.private.counts > 0))
+    wanted = [columns["user"], *([] if owned is None else [owned])]
+    frame = table.frame.select(wanted).unique(maintain_order=True)
+    owners = None if owned is None else owner_ids(model, frame[owned])
+    return _user_ids(model, frame[columns["user"]]), owners
 
 
 def new_ratings(
@@ -110,18 +138,24 @@ def new_ratings(
     rating: str | None = None,
     duplicates: Duplicates = "error",
     missing: Missing = "error",
+    owner: object = None,
 ) -> RatingTable:
-    """Return the ratings of a table for fold-in."""
+    """Return the ratings of a table for fold-in; ``owner`` is as in :func:`predict_ratings`."""
     frame = table.frame
-    columns, _ = guess_columns(frame.columns, {"user": user, "item": item, "rating": rating})
+    owned = owner_column(model, table, owner)
+    names = [name for name in frame.columns if name != owned]
+    columns, _ = guess_columns(names, {"user": user, "item": item, "rating": rating})
     users = _user_ids(model, frame[columns["user"]])
     items = as_known(frame[columns["item"]], model.shared.items, "item")
     converted = frame.with_columns(users.alias(columns["user"]), items.alias(columns["item"]))
+    if owned is not None:
+        converted = converted.with_columns(owner_ids(model, frame[owned]).alias(owned))
     return ratings_from_frame(
         replace(table, frame=converted),
-        user=user,
-        item=item,
-        rating=rating,
+        user=columns["user"],
+        item=columns["item"],
+        rating=columns["rating"],
+        agent=owned,
         duplicates=duplicates,
         missing=missing,
     )

@@ -1,12 +1,12 @@
-"""The two parts of a model of ratings: what may travel, and what stays with its users.
+"""The two parts of a ratings model: the shared item part and the private user part.
 
-A user j gives item i about
+The model predicts the rating of item i by user j as
 
     μ₀ + c_i + a_j + A_i·w_j
 
 with centre μ₀, item biases c and factors A (shared), weights w_j and bias a_j (private). In the
-paper's formulation A is an orthonormal basis, and the biases are zero. How a user is solved
-from ratings is one function of the shared part, whoever asks.
+paper's formulation A is an orthonormal basis and the biases are zero. The private part of a user is
+a function of the shared part and the user's own ratings, in a fit and for new users alike.
 """
 
 from dataclasses import dataclass
@@ -64,24 +64,24 @@ UserSolver: TypeAlias = BiasedSolver | SubspaceSolver
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ItemPart:
-    """What all users share; it holds nothing of a single user and may travel.
+    """The shared part: it contains nothing of a single user and may be passed on.
 
     Parameters
     ----------
     items : Ids
         The catalogue.
-    factors : items×rank array
+    factors : array of shape (n_items, rank)
         A; an orthonormal basis in the paper's formulation.
-    item_biases : array, one an item
+    item_biases : array of shape (n_items,)
         c; zeros in the paper's formulation.
     centre : float
         μ₀.
     solver : BiasedSolver or SubspaceSolver
         How users are solved from their ratings.
     lowest, highest : float
-        The range of ratings, to which predictions are clipped.
-    counts : array of int, one an item
-        How many ratings an item had. One that had none counts as unknown.
+        The range of the ratings, to which predictions are clipped.
+    counts : int array of shape (n_items,)
+        The number of ratings per item. An item without ratings counts as unknown.
     """
 
     items: Ids
@@ -94,10 +94,10 @@ class ItemPart:
     counts: Indices
 
     def __post_init__(self) -> None:
-        """Check that everything fits together."""
+        """Check that the parts are consistent."""
         n_items, paper = len(self.items), isinstance(self.solver, SubspaceSolver)
         if not n_items:
-            raise BasisError("a model without items can say nothing; give at least one.")
+            raise BasisError("the model has no items; pass at least one.")
         factors = (
             as_basis(self.factors, n_items=n_items, name="factors")
             if paper
@@ -105,18 +105,16 @@ class ItemPart:
         )
         item_biases = _vector("item_biases", self.item_biases, n_items)
         if paper and item_biases.any():
-            raise BasisError("the paper's formulation has no item biases; give zeros.")
+            raise BasisError("the paper's formulation has no item biases; pass zeros.")
         counts = np.asarray(self.counts)
         if counts.shape != (n_items,) or counts.dtype.kind != "i" or (counts < 0).any():
-            raise BasisError(
-                f"counts are no list of whole numbers from 0; give {n_items}, one an item."
-            )
+            raise BasisError(f"counts are not non-negative integers; pass {n_items}, one per item.")
         for name in ("centre", "lowest", "highest"):
             object.__setattr__(self, name, real_number(name, getattr(self, name), error=BasisError))
         if not self.lowest <= self.highest:
             raise BasisError(
                 f"the lowest rating, {self.lowest:g}, is above the highest, {self.highest:g}; "
-                "exchange them."
+                "swap them."
             )
         object.__setattr__(self, "factors", factors)
         object.__setattr__(self, "item_biases", item_biases)
@@ -139,7 +137,7 @@ class ItemPart:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UserPart:
-    """What belongs to single users, and stays: their weights, biases and ratings."""
+    """The private part: weights, biases and ratings of single users."""
 
     users: Ids
     weights: Array
@@ -147,22 +145,22 @@ class UserPart:
     seen: Ratings
 
     def __post_init__(self) -> None:
-        """Check that everything fits together."""
+        """Check that the parts are consistent."""
         n_users = len(self.users)
         if not n_users:
-            raise DataError("a private part without users is none; leave it out.")
+            raise DataError("the private part has no users; leave it out.")
         weights = as_matrix(self.weights, n_items=n_users, name="weights", allow_empty=True)
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "biases", _vector("biases", self.biases, n_users))
         if self.seen.n_users != n_users:
             raise DataError(
-                f"there are ratings of {self.seen.n_users} users and ids of {n_users}; "
-                "give one id a user."
+                f"got ratings of {self.seen.n_users} users and ids of {n_users}; "
+                "pass one id per user."
             )
 
     @property
     def counts(self) -> Indices:
-        """How many ratings a user has; one who has none counts as unknown."""
+        """The number of ratings per user; a user without ratings counts as unknown."""
         return np.diff(self.seen.starts)
 
 
@@ -170,6 +168,6 @@ def _vector(name: str, given: Array, count: int) -> Array:
     numbers = as_numbers(given, name=name, error=BasisError)
     if numbers.shape != (count,) or not np.isfinite(numbers).all():
         raise BasisError(
-            f"{name} have shape {numbers.shape} or are not all finite; give {count} finite numbers."
+            f"{name} has shape {numbers.shape} or is not finite; pass {count} finite numbers."
         )
     return numbers

@@ -1,6 +1,6 @@
 """Fitted ratings models: predictions, recommendations and fold-in of new users."""
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,12 +9,19 @@ from numpy.typing import NDArray
 from grassvine.data.ids import UNKNOWN, Ids, as_column
 from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array, Indices
+from grassvine.foundations.described import Described
 from grassvine.foundations.errors import DataError
 from grassvine.foundations.options import whole_number
 from grassvine.models.fold_in import UnknownItems, in_catalogue, joined
 from grassvine.models.ranking import best, best_items
 from grassvine.models.rating_parts import ItemPart, UserPart
-from grassvine.models.unknown import OnUnknown, check_known, check_on_unknown
+from grassvine.models.unknown import (
+    FALLBACK,
+    OnUnknown,
+    check_known,
+    check_on_unknown,
+    warn_unknown,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,8 +43,8 @@ class FoldIn:
     left_out: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RatingsModel:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RatingsModel(Described):
     """A model fitted to ratings.
 
     Users and items are identified by their ids. They are *known* if they have at least one rating.
@@ -59,16 +66,25 @@ class RatingsModel:
                 f"{private[0]} and {private[1]}; pass two parts of the same model."
             )
 
-    def predict(self, users: object, items: object, on_unknown: OnUnknown = "raise") -> Predictions:
+    def predict(
+        self,
+        users: object,
+        items: object,
+        on_unknown: OnUnknown = "raise",
+        *,
+        owners: object = None,
+    ) -> Predictions:
         """Predict the rating of each pair of a user and an item.
 
         Parameters
         ----------
         users, items : list, array or series of ids
             One user and one item per pair.
-        on_unknown : {"raise", "nan", "fallback"}, default="raise"
+        on_unknown : {"raise", "nan", "fallback", "warn"}, default="raise"
             What to do with unknown pairs; ``"fallback"`` predicts the centre, plus the bias of the
-            item or user if one of them is known.
+            item or user if one of them is known; ``"warn"`` does the same with a warning.
+        owners : list, array or series, optional
+            The owner of each user; needed for user ids that several owners have.
         """
         check_on_unknown(on_unknown)
         asked_users, asked_items = as_column(users, "user"), as_column(items, "item")
@@ -77,9 +93,13 @@ class RatingsModel:
                 f"got {len(asked_users)} users and {len(asked_items)} items; "
                 "pass one user and one item per pair."
             )
-        user, item = self._users(asked_users, on_unknown), self._items(asked_items, on_unknown)
+        user = self._users(asked_users, on_unknown, owners)
+        item = self._items(asked_items, on_unknown)
         has_user, has_item = user != UNKNOWN, item != UNKNOWN
         known = has_user & has_item
+        if on_unknown == "warn":
+            asked = {"user": (asked_users, has_user), "item": (asked_items, has_item)}
+            warn_unknown("pairs", asked, "their ratings are predicted from the known biases alone")
         ratings = np.full(len(user), self.shared.centre)
         ratings[has_item] += self.shared.item_biases[item[has_item]]
         if self.private is not None:
@@ -95,32 +115,46 @@ class RatingsModel:
 
     def recommend(
         self,
-        users: object,
+        users: object = None,
         k: int = 10,
         *,
         exclude_seen: bool = True,
         on_unknown: OnUnknown = "raise",
+        owners: object = None,
     ) -> "pl.DataFrame":
         """Return the k items with the highest predicted rating for each user.
 
-        The columns are user, item, score, rank (from 1) and known. Items without ratings are not
-        recommended, so a user may get fewer than k. The score is the prediction of :meth:`predict`.
+        The columns are user, item, score, rank (from 1) and known, and owner after user if several
+        owners have users of the same id. Items without ratings are not recommended, so a user may
+        get fewer than k. The score is the prediction of :meth:`predict`.
 
         Parameters
         ----------
+        users : list, array or series of ids, optional
+            By default, all users with ratings.
         exclude_seen : bool, default=True
             Whether to exclude items that the user has rated.
-        on_unknown : {"raise", "nan", "fallback"}, default="raise"
+        on_unknown : {"raise", "nan", "fallback", "warn"}, default="raise"
             What to do with unknown users; ``"fallback"`` recommends the items with the most
-            ratings, ``"nan"`` returns one row without an item and with rank 0.
+            ratings, ``"warn"`` does the same with a warning, and ``"nan"`` returns one row without
+            an item and with rank 0.
+        owners : list, array or series, optional
+            The owner of each user; needed for user ids that several owners have.
         """
         import polars as pl
 
         check_on_unknown(on_unknown)
-        asked = as_column(users, "user")
-        user = self._users(asked, on_unknown)
+        if users is None:
+            private = self._private("recommend for all users")
+            user = np.flatnonzero(private.counts > 0)
+            asked = private.users.at(user)
+        else:
+            asked = as_column(users, "user")
+            user = self._users(asked, on_unknown, owners)
         k = min(whole_number("k", k, least=1), len(self.shared.items))
         known = user != UNKNOWN
+        if on_unknown == "warn":
+            warn_unknown("users", {"user": (asked, known)}, "they get the most rated items")
         items = np.full((len(user), k), UNKNOWN)
         scores = np.full((len(user), k), np.nan)
         if self.private is not None and known.any():
@@ -133,7 +167,7 @@ class RatingsModel:
                 (self.private.seen, rows) if exclude_seen else None,
             )
             scores[known] += self.private.biases[rows][:, None]
-        if on_unknown == "fallback":
+        if on_unknown in FALLBACK:
             items[~known], scores[~known] = self._popular(k)
         shown = items != UNKNOWN
         ranks = np.where(shown, np.arange(1, k + 1), 0)
@@ -143,7 +177,8 @@ class RatingsModel:
         return pl.DataFrame(
             {
                 "user": asked.gather(row),
-                "item": _ids_at(self.shared.items, items[shown]),
+                **self._owners(user[row]),
+                "item": _at(self.shared.items.series, items[shown]),
                 "score": self._clipped(scores[shown]),
                 "rank": ranks[shown],
                 "known": known[row],
@@ -157,6 +192,11 @@ class RatingsModel:
         """
         import polars as pl
 
+        if not self.shared.rank:
+            raise DataError(
+                "the model has rank 0, biases alone, so no two items are more similar than others; "
+                "fit a model of a higher rank."
+            )
         number = self._items(as_column([item], "item"), "raise")[0]
         lengths = np.linalg.norm(self.shared.factors, axis=1)
         directions = self.shared.factors / np.where(lengths > 0.0, lengths, 1.0)[:, None]
@@ -183,6 +223,7 @@ class RatingsModel:
         return pl.DataFrame(
             {
                 "user": private.users.at(places),
+                **self._owners(places),
                 "score": self._clipped(values),
                 "rank": np.arange(1, len(places) + 1),
             }
@@ -218,12 +259,27 @@ class RatingsModel:
         private = joined(self.shared, self.private, users, table)
         return FoldIn(replace(self, private=private), left_out)
 
-    def _users(self, asked: "pl.Series", on_unknown: OnUnknown) -> Indices:
+    def _facts(self) -> dict[str, object]:
+        private = self.private
+        users = (
+            {"users": "none (the private part is missing)"}
+            if private is None
+            else {"users": len(private.users), "ratings": private.seen.n_values}
+        )
+        return {
+            "rank": self.shared.rank,
+            "items": len(self.shared.items),
+            **users,
+            **asdict(self.shared.solver),
+            "range": f"{self.shared.lowest:g} to {self.shared.highest:g}",
+        }
+
+    def _users(self, asked: "pl.Series", on_unknown: OnUnknown, owners: object = None) -> Indices:
         """Return indices of users, ``UNKNOWN`` for users without ratings."""
         if self.private is None:
             numbers, why = np.full(len(asked), UNKNOWN), "it was fitted or loaded without users"
         else:
-            numbers = self.private.users.numbers(asked, "user")
+            numbers = self.private.users.numbers(asked, "user", owners)
             numbers = np.where(self.private.counts[numbers] > 0, numbers, UNKNOWN)
             why = "it has no ratings by such users"
         if on_unknown == "raise":
@@ -237,6 +293,12 @@ class RatingsModel:
         if on_unknown == "raise":
             check_known("item", asked, numbers != UNKNOWN, "it has no ratings of such items")
         return numbers
+
+    def _owners(self, user: Indices) -> "dict[str, pl.Series]":
+        """Return a column of the owners of users, if ids are told apart by owner."""
+        if self.private is None or self.private.users.owners is None:
+            return {}
+        return {"owner": _at(self.private.users.owners, user)}
 
     def _private(self, wanted_for: str) -> UserPart:
         if self.private is None:
@@ -268,9 +330,9 @@ def _best_in_row(scores: Array, k: int) -> tuple[Indices, Array]:
     return places[0][found], values[0][found]
 
 
-def _ids_at(ids: Ids, numbers: Indices) -> "pl.Series":
+def _at(ids: "pl.Series", numbers: Indices) -> "pl.Series":
     """Return the ids at indices, null for ``UNKNOWN``."""
     import polars as pl
 
     places = pl.Series(numbers)
-    return ids.series.gather(places.set(places == UNKNOWN, None))
+    return ids.gather(places.set(places == UNKNOWN, None))

@@ -6,12 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from grassvine.foundations.arrays import Array, as_basis, as_matrix, as_numbers
+from grassvine.foundations.described import Described
 from grassvine.foundations.errors import BasisError, DataError
 from grassvine.foundations.options import real_number
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SubspaceModel:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SubspaceModel(Described):
     """Mean and principal components of samples; there is no private part.
 
     Parameters
@@ -67,6 +68,15 @@ class SubspaceModel:
     def rank(self) -> int:
         """The dimension of the subspace."""
         return self.components.shape[1]
+
+    def _facts(self) -> dict[str, object]:
+        total = self.total_variance
+        explained = float(self.variances.sum()) / total if total > 0.0 else 0.0
+        return {
+            "components": self.rank,
+            "features": len(self.features),
+            "explained_variance": f"{explained:.1%}",
+        }
 
     def transform(self, samples: ArrayLike) -> Array:
         """Return the coordinates of samples in the subspace."""

@@ -21,9 +21,16 @@ from numpy.typing import ArrayLike, NDArray
 from grassvine.data.ids import UNKNOWN, Ids, as_column
 from grassvine.data.tasks import Tasks
 from grassvine.foundations.arrays import Array, Indices, as_basis, as_matrix, as_numbers
+from grassvine.foundations.described import Described
 from grassvine.foundations.errors import BasisError, DataError
 from grassvine.foundations.options import real_number
-from grassvine.models.unknown import OnUnknown, check_known, check_on_unknown
+from grassvine.models.unknown import (
+    FALLBACK,
+    OnUnknown,
+    check_known,
+    check_on_unknown,
+    warn_unknown,
+)
 from grassvine.problems.multitask import MultitaskProblem
 
 
@@ -152,8 +159,8 @@ class TaskPredictions:
     known: NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TasksModel:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class TasksModel(Described):
     """A model fitted to related regressions; a task is *known* if it had samples."""
 
     shared: FeaturePart
@@ -177,8 +184,9 @@ class TasksModel:
         features : array of shape (n_samples, n_features)
         tasks : list, array or series of ids
             The task of each sample.
-        on_unknown : {"raise", "nan", "fallback"}, default="raise"
-            What to do with unknown tasks; ``"fallback"`` is the mean prediction of the known tasks.
+        on_unknown : {"raise", "nan", "fallback", "warn"}, default="raise"
+            What to do with unknown tasks; ``"fallback"`` is the mean prediction of the known tasks,
+            ``"warn"`` the same with a warning.
         """
         check_on_unknown(on_unknown)
         reduced = self.shared.standardised(features) @ self.shared.basis
@@ -201,8 +209,11 @@ class TasksModel:
             rows = numbers[known]
             products = np.einsum("kr,kr->k", reduced[known], self.private.weights[rows])
             targets[known] = products + self.private.intercepts[rows]
-        if on_unknown == "fallback" and not known.all():
+        if on_unknown in FALLBACK and not known.all():
             weights, intercept = self._mean_task()
+            if on_unknown == "warn":
+                instead = "they get the mean prediction of the known tasks"
+                warn_unknown("samples", {"task": (asked, known)}, instead)
             targets[~known] = reduced[~known] @ weights + intercept
         return TaskPredictions(targets, known)
 
@@ -238,6 +249,19 @@ class TasksModel:
             np.concatenate([old.counts[kept], new.counts])[order],
         )
         return replace(self, private=private)
+
+    def _facts(self) -> dict[str, object]:
+        private = self.private
+        return {
+            "rank": self.shared.rank,
+            "features": len(self.shared.features),
+            "tasks": "none (the private part is missing)"
+            if private is None
+            else len(private.tasks),
+            **({} if private is None else {"samples": int(private.counts.sum())}),
+            "alpha": self.shared.alpha,
+            "intercepts": self.shared.intercepts,
+        }
 
     def _mean_task(self) -> tuple[Array, float]:
         if self.private is None or not (known := self.private.counts > 0).any():

@@ -1,17 +1,25 @@
-"""Handling of ids that a model does not know: an error, NaN or an explicit fallback."""
+"""Handling of ids that a model does not know.
 
+``"raise"`` raises an error and ``"nan"`` returns NaN. ``"fallback"`` predicts from what is known,
+and ``"warn"`` does the same with one warning that counts the unknown ids.
+"""
+
+import sys
+import warnings
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grassvine.foundations.errors import DataError, Option
+from grassvine.foundations.errors import DataError, Option, UnknownIdWarning
 from grassvine.foundations.options import choice
 
 if TYPE_CHECKING:
     import polars as pl
 
-OnUnknown: TypeAlias = Literal["raise", "nan", "fallback"]
+OnUnknown: TypeAlias = Literal["warn", "fallback", "nan", "raise"]
+FALLBACK = ("warn", "fallback")
+PACKAGE = __name__.partition(".")[0]
 
 
 def check_on_unknown(on_unknown: object) -> None:
@@ -32,3 +40,48 @@ def check_known(what: str, asked: "pl.Series", known: NDArray[np.bool_], why: st
             Option("on_unknown", "fallback"),
             ".",
         )
+
+
+def warn_unknown(
+    what: str, asked: "dict[str, tuple[pl.Series, NDArray[np.bool_]]]", instead: str
+) -> None:
+    """Warn once if any id is unknown, with the number of such predictions and an example.
+
+    Parameters
+    ----------
+    what : str
+        What is predicted: ``"pairs"``.
+    asked : dict
+        The ids of each kind, and whether they are known.
+    instead : str
+        What is predicted for unknown ids, as a clause.
+    """
+    known = np.logical_and.reduce([known for _, known in asked.values()])
+    if known.all():
+        return
+    examples = (
+        f"{kind} {ids.filter(~known)[0]!r}"
+        for kind, (ids, known) in asked.items()
+        if not known.all()
+    )
+    warnings.warn(
+        UnknownIdWarning(
+            f"{np.count_nonzero(~known)} of {len(known)} {what} are unknown to the model (such as "
+            f"{' and '.join(examples)}); {instead}. Use ",
+            Option("on_unknown", "fallback"),
+            " to accept this, or ",
+            Option("on_unknown", "nan"),
+            " or ",
+            Option("on_unknown", "raise"),
+            ".",
+        ),
+        stacklevel=_outside(),
+    )
+
+
+def _outside() -> int:
+    """Return the stack level of the code that called this package, for ``warnings.warn``."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == PACKAGE:
+        level, frame = level + 1, frame.f_back
+    return level

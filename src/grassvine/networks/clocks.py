@@ -7,9 +7,9 @@ import numpy as np
 from numpy.random import Generator
 
 from grassvine.foundations.errors import NetworkError, PlanError
-from grassvine.foundations.options import real_number, whole_number
+from grassvine.foundations.options import real_number
 from grassvine.networks.graph import Network
-from grassvine.networks.timetable import Timetable
+from grassvine.networks.timetable import Timetable, check_slots
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +54,20 @@ class PoissonClocks:
             )
         object.__setattr__(self, "rates", rates)
 
+    def check(self, network: Network, n_slots: int) -> None:
+        """Check that there is one rate per agent."""
+        check_slots(n_slots, 2)
+        if self.rates is not None and len(self.rates) != network.n_agents:
+            raise NetworkError(
+                f"got {len(self.rates)} rates for {network.n_agents} agents; pass one rate per "
+                "agent."
+            )
+
     def draw(self, network: Network, n_slots: int, rng: Generator) -> Timetable:
         """Draw all slots at once: first the agents that tick, then the neighbours they meet."""
-        whole_number("n_slots", n_slots, least=0)
+        self.check(network, n_slots)
         n_agents = network.n_agents
         rates = np.ones(n_agents) if self.rates is None else np.array(self.rates)
-        if len(rates) != n_agents:
-            raise NetworkError(
-                f"got {len(rates)} rates for {n_agents} agents; pass one rate per agent."
-            )
         degrees = np.array([network.degree(agent) for agent in range(n_agents)])
         if not network.edges:
             return Timetable.from_meetings(n_agents, [[]] * n_slots)

@@ -1,13 +1,17 @@
 """Networks: connected undirected graphs of agents 0 … N−1."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 from grassvine.foundations.errors import NetworkError
 from grassvine.foundations.options import whole_number
 from grassvine.networks.timetable import Edge
 from grassvine.networks.tree import Tree, spanning_tree
+
+N_NAMED = 4  # components that an error names
 
 
 @dataclass(frozen=True)
@@ -30,13 +34,7 @@ class Network:
         whole_number("n_agents", self.n_agents, least=1, error=NetworkError)
         ordered = sorted({as_edge(edge, self.n_agents) for edge in self.edges})
         object.__setattr__(self, "edges", tuple(ordered))
-        parts = self._parts()
-        if len(parts) > 1:
-            named = "; ".join(_name_part(part) for part in parts[:4])
-            raise NetworkError(
-                f"the network is not connected: it has {len(parts)} components ({named}"
-                f"{'; …' if len(parts) > 4 else ''}); add a link between them."
-            )
+        self._check_connected()
 
     def neighbours(self, agent: int) -> tuple[int, ...]:
         """Return the neighbours of an agent in ascending order."""
@@ -59,20 +57,14 @@ class Network:
             linked[other].append(one)
         return tuple(tuple(sorted(agents)) for agents in linked)
 
-    def _parts(self) -> list[list[int]]:
-        """Return the connected components, each sorted, ordered by their first agent."""
-        unseen = set(range(self.n_agents))
-        parts = []
-        while unseen:
-            reached = {min(unseen)}
-            front = list(reached)
-            while front:
-                near = {other for agent in front for other in self._neighbours[agent]} - reached
-                reached |= near
-                front = list(near)
-            parts.append(sorted(reached))
-            unseen -= reached
-        return parts
+    def _check_connected(self) -> None:
+        count, first = _components(self.n_agents, self.edges)
+        if count > 1:
+            named = "; ".join(_name_part(part) for part in first)
+            raise NetworkError(
+                f"the network is not connected: it has {count} components ({named}"
+                f"{'; …' if count > len(first) else ''}); add a link between them."
+            )
 
 
 def as_edge(link: Any, n_agents: int | None = None) -> Edge:
@@ -95,6 +87,31 @@ def as_edge(link: Any, n_agents: int | None = None) -> Edge:
     if agents[0] == agents[1]:
         raise NetworkError(f"agent {one} is linked to itself; remove that link.")
     return (min(agents), max(agents))
+
+
+def _components(n_agents: int, edges: Iterable[Edge]) -> tuple[int, list[list[int]]]:
+    """Return the number of connected components, and the first four of them.
+
+    The cost is linear in the number of links, whatever number of agents a file claims to have.
+    """
+    near: dict[int, list[int]] = {}
+    for one, other in edges:
+        near.setdefault(one, []).append(other)
+        near.setdefault(other, []).append(one)
+    seen: set[int] = set()
+    found = []
+    for agent in sorted(near):
+        if agent not in seen:
+            seen.add(agent)
+            reached = [agent]
+            for one in reached:  # grows during the loop
+                new = [other for other in near[one] if other not in seen]
+                seen.update(new)
+                reached += new
+            found.append(sorted(reached))
+    alone = islice((agent for agent in range(n_agents) if agent not in near), N_NAMED)
+    first = sorted([*found, *([agent] for agent in alone)])[:N_NAMED]
+    return len(found) + n_agents - len(near), first
 
 
 def _name_part(part: list[int]) -> str:

@@ -26,6 +26,8 @@ from grassvine.foundations.errors import NetworkError
 from grassvine.foundations.options import real_number
 from grassvine.networks.graph import Network
 
+MAX_AGENTS = 2000  # a dense matrix of 32 MB, whose eigenvalues take seconds
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mixing:
@@ -49,6 +51,11 @@ class Mixing:
 
 def metropolis_matrix(network: Network) -> Array:
     """Return W: symmetric, rows sum to 1, nonzero only on links and the diagonal."""
+    if network.n_agents > MAX_AGENTS:
+        raise NetworkError(
+            f"the network has {network.n_agents} agents, and averaging takes a dense matrix of "
+            f"all pairs; choose at most {MAX_AGENTS} agents, or a method over sums, as Exact()."
+        )
     matrix = np.zeros((network.n_agents, network.n_agents))
     for one, other in network.edges:
         weight = 1.0 / (1 + max(network.degree(one), network.degree(other)))

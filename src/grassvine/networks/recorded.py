@@ -8,7 +8,7 @@ from numpy.random import Generator
 from grassvine.foundations.errors import NetworkError
 from grassvine.foundations.options import whole_number
 from grassvine.networks.graph import Network, as_edge
-from grassvine.networks.timetable import Edge, Timetable
+from grassvine.networks.timetable import Edge, Timetable, check_slots
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,12 @@ class Recorded:
                 "meetings must be a list of slots, each a list of pairs; pass for example "
                 "[[[0, 1]], [[1, 2], [3, 4]]]."
             )
-        slots = (sorted(as_edge(pair, self.n_agents) for pair in slot) for slot in self.meetings)
+        slots = [sorted(as_edge(pair, self.n_agents) for pair in slot) for slot in self.meetings]
+        for number, slot in enumerate(slots):
+            if len(set(slot)) < len(slot):
+                raise NetworkError(
+                    f"slot {number} of meetings repeats a pair; list each pair of a slot once."
+                )
         object.__setattr__(self, "meetings", tuple(tuple(slot) for slot in slots))
 
     @classmethod
@@ -51,9 +56,9 @@ class Recorded:
             )
         return cls(timetable.n_agents, slots)
 
-    def draw(self, network: Network, n_slots: int, rng: Generator) -> Timetable:
-        """Return the first ``n_slots`` slots of the record."""
-        whole_number("n_slots", n_slots, least=0)
+    def check(self, network: Network, n_slots: int) -> None:
+        """Check that the record covers a run on a network."""
+        check_slots(n_slots, 0)
         if network.n_agents != self.n_agents:
             raise NetworkError(
                 f"the record has {self.n_agents} agents but the network has {network.n_agents}; "
@@ -64,16 +69,19 @@ class Recorded:
                 f"the record has {len(self.meetings)} slots but the run needs {n_slots}; choose at "
                 f"most {len(self.meetings)} slots."
             )
-        slots = self.meetings[:n_slots]
         links = set(network.edges)
-        for number, slot in enumerate(slots):
+        for number, slot in enumerate(self.meetings[:n_slots]):
             if unlinked := [pair for pair in slot if pair not in links]:
                 one, other = unlinked[0]
                 raise NetworkError(
                     f"agents {one} and {other} meet at slot {number} of the record, but the "
                     "network has no such link; pass the network of the recorded run."
                 )
-        return Timetable.from_meetings(self.n_agents, slots)
+
+    def draw(self, network: Network, n_slots: int, rng: Generator) -> Timetable:
+        """Return the first ``n_slots`` slots of the record."""
+        self.check(network, n_slots)
+        return Timetable.from_meetings(self.n_agents, self.meetings[:n_slots])
 
 
 def _is_list(value: object) -> bool:

@@ -6,13 +6,16 @@ from typing import Protocol
 import numpy as np
 from numpy.random import Generator
 
-from grassvine.foundations.options import whole_number
 from grassvine.networks.graph import Network
-from grassvine.networks.timetable import Edge, Timetable
+from grassvine.networks.timetable import Edge, Timetable, check_slots
 
 
 class Schedule(Protocol):
     """A distribution of the meetings on a network."""
+
+    def check(self, network: Network, n_slots: int) -> None:
+        """Raise :class:`NetworkError` if the slots cannot be drawn on a network."""
+        ...
 
     def draw(self, network: Network, n_slots: int, rng: Generator) -> Timetable:
         """Draw all slots at once."""
@@ -23,8 +26,13 @@ class Schedule(Protocol):
 class OneEdge:
     """One link per slot, uniformly at random: the paper's stochastic gossip."""
 
+    def check(self, network: Network, n_slots: int) -> None:
+        """Check the size of the timetable."""
+        check_slots(n_slots, 2)
+
     def draw(self, network: Network, n_slots: int, rng: Generator) -> Timetable:
         """Draw all slots at once."""
+        self.check(network, n_slots)
         return _pick(network, [[edge] for edge in network.edges], n_slots, rng)
 
 
@@ -36,8 +44,13 @@ class Matchings:
     colours are the paper's red and black.
     """
 
+    def check(self, network: Network, n_slots: int) -> None:
+        """Check the size of the timetable; a slot has at most one meeting per two agents."""
+        check_slots(n_slots, network.n_agents)
+
     def draw(self, network: Network, n_slots: int, rng: Generator) -> Timetable:
         """Draw all slots at once."""
+        self.check(network, n_slots)
         return _pick(network, edge_colouring(network), n_slots, rng)
 
 
@@ -45,9 +58,13 @@ class Matchings:
 class AllEdges:
     """All links in every slot; nothing is drawn."""
 
+    def check(self, network: Network, n_slots: int) -> None:
+        """Check the size of the timetable."""
+        check_slots(n_slots, 2 * len(network.edges))
+
     def draw(self, network: Network, n_slots: int, rng: Generator) -> Timetable:
         """Return a timetable with all links in every slot."""
-        _check_slots(n_slots)
+        self.check(network, n_slots)
         links = Timetable.from_meetings(network.n_agents, [network.edges])
         return links.rearranged(np.zeros(n_slots, dtype=np.int64))
 
@@ -71,11 +88,6 @@ def edge_colouring(network: Network) -> list[list[Edge]]:
 
 
 def _pick(network: Network, choices: list[list[Edge]], n_slots: int, rng: Generator) -> Timetable:
-    _check_slots(n_slots)
     choices = choices or [[]]  # a single agent has no links, so its slots are empty
     each_once = Timetable.from_meetings(network.n_agents, choices)
     return each_once.rearranged(rng.integers(len(choices), size=n_slots))
-
-
-def _check_slots(n_slots: int) -> None:
-    whole_number("n_slots", n_slots, least=0)

@@ -13,6 +13,7 @@ from safetensors.numpy import save
 
 from grassvine.foundations.errors import NetworkError
 from grassvine.foundations.files import write_whole
+from grassvine.foundations.options import whole_number
 
 Edge = tuple[int, int]  # an undirected link, the smaller agent first
 Delivery = tuple[int, int]  # sender, receiver
@@ -24,6 +25,19 @@ _KINDS = {
     "senders": ("<i4", 1),
     "receivers": ("<i4", 1),
 }
+
+# A timetable takes about 30 bytes per slot and per delivery.
+MAX_SIZE = 10**8
+
+
+def check_slots(n_slots: int, n_deliveries: int) -> None:
+    """Check the size of a timetable before it is drawn; ``n_deliveries`` is that of one slot."""
+    size = whole_number("n_slots", n_slots, least=0) * max(n_deliveries, 1)
+    if size > MAX_SIZE:
+        raise NetworkError(
+            f"the run would have {min(n_slots, MAX_SIZE)} or more rounds of up to {n_deliveries} "
+            f"messages, more than {MAX_SIZE} in all; choose a smaller max_iter."
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

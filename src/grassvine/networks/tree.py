@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grassvine.networks.timetable import Delivery, Timetable
+from grassvine.networks.timetable import Delivery, Timetable, check_slots
 
 if TYPE_CHECKING:
     from grassvine.networks.graph import Network
@@ -55,6 +55,7 @@ class Tree:
 
     def rounds(self, n_rounds: int) -> Timetable:
         """Return the timetable of ``n_rounds`` sums."""
+        check_rounds(len(self.parents), n_rounds)
         if not self.height:
             return Timetable.from_deliveries(1, [[(0, 0)]] * n_rounds)
         up: list[list[Delivery]] = [[] for _ in range(self.height)]
@@ -88,6 +89,11 @@ class Tree:
             if parent >= 0:
                 children[parent].append(agent)
         return tuple(map(tuple, children))
+
+
+def check_rounds(n_agents: int, n_rounds: int) -> None:
+    """Check the size of the timetable of ``n_rounds`` sums; no tree is needed for that."""
+    check_slots(n_rounds, 2 * n_agents)
 
 
 def spanning_tree(network: "Network") -> Tree:

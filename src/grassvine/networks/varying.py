@@ -70,9 +70,8 @@ class Epochs:
         """Return the network with the links of all epochs."""
         return Network(n_agents, tuple(edge for _, edges in self.epochs for edge in edges))
 
-    def draw(self, network: Network, n_slots: int, rng: Generator) -> Timetable:
-        """Draw all slots at once, epoch by epoch."""
-        whole_number("n_slots", n_slots, least=0)
+    def check(self, network: Network, n_slots: int) -> None:
+        """Check that the network is the union of all epochs."""
         if unmatched := set(network.edges) ^ {edge for _, edges in self.epochs for edge in edges}:
             one, other = min(unmatched)
             found = "no epoch" if (one, other) in network.edges else "an epoch but not the network"
@@ -80,6 +79,12 @@ class Epochs:
                 f"the link ({one}, {other}) is in {found}; use epochs.union(n_agents) as the "
                 "network of the plan."
             )
+        for _, edges in self.epochs:
+            self.schedule.check(_EpochNetwork(network.n_agents, edges), n_slots)
+
+    def draw(self, network: Network, n_slots: int, rng: Generator) -> Timetable:
+        """Draw all slots at once, epoch by epoch."""
+        self.check(network, n_slots)
         tables = [
             self.schedule.draw(_EpochNetwork(network.n_agents, edges), length, rng)
             for length, edges in self._until(n_slots)
@@ -99,8 +104,8 @@ class Epochs:
 class _EpochNetwork(Network):
     """The links of one epoch, without the check that they connect all agents."""
 
-    def _parts(self) -> list[list[int]]:
-        return [list(range(self.n_agents))]
+    def _check_connected(self) -> None:
+        """Accept any links."""
 
 
 def _concatenated(n_agents: int, tables: list[Timetable]) -> Timetable:

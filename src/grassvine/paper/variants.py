@@ -64,10 +64,10 @@ def precon_parallel_gossip(rho: float, updates: int = UPDATES) -> Variant:
     return Variant("Precon Parallel Gossip", lambda n: precon_parallel(rho, 2 * updates), rho)
 
 
-def d_lmafit(most_omega: float, iterations: int = 2 * UPDATES) -> Variant:
+def d_lmafit(max_omega: float, iterations: int = 2 * UPDATES) -> Variant:
     """Return D-LMaFit with ω = 1, or with ω growing up to a bound."""
-    omega = "ω = 1" if most_omega == 1.0 else f"ω ≤ {most_omega:g}"
-    return Variant(f"D-LMaFit, {omega}", lambda n: DLMaFit(iterations, most_omega))
+    omega = "ω = 1" if max_omega == 1.0 else f"ω ≤ {max_omega:g}"
+    return Variant(f"D-LMaFit, {omega}", lambda n: DLMaFit(iterations, max_omega))
 
 
 def exact() -> Variant:

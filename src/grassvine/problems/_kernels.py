@@ -275,7 +275,11 @@ def _gram(rows: Array, count: int, products: Array) -> None:
 
 @_compiled
 def _factorise(products: Array, rank: int, lam: float, ridge: Array, factor: Array) -> None:
-    """Compute the Cholesky factor L of S = LLᵀ, with its diagonal stored as reciprocals."""
+    """Compute the Cholesky factor L of S = LLᵀ, with its diagonal stored as reciprocals.
+
+    Every pivot is raised by ε tr(A), ε = 1e-13, whatever λ is. That perturbs S by about 1e-13 of
+    itself, so costs agree with an unperturbed solve to about 13 digits, and no further.
+    """
     trace = 0.0
     for a in range(rank):
         trace += products[a, a]

@@ -1,4 +1,4 @@
-"""What a problem is: f(U) = min over W of a cost that only the owner of the data can compute."""
+"""Protocols of local problems, such as f(U) = min over W of a cost of one agent's data."""
 
 import math
 from dataclasses import dataclass
@@ -11,24 +11,23 @@ from grassvine.foundations.errors import PlanError
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluation:
-    """All that one inner least-squares solve reveals at U.
+    """Cost and derivatives at U, from one inner least-squares solve.
 
     Attributes
     ----------
     cost : float
         f(U).
-    gradient : items×rank array
+    gradient : array of shape (n_items, rank)
         The Euclidean gradient of f.
-    gram : rank×rank array
-        WᵀW of the inner solution, the paper's preconditioner. Empty (0×0) where there is none.
-    curvature : rank×rank array
-        K such that the Hessian of f is at most about ξ ↦ diag(s)·ξ·K: the Gram matrix with the
-        scale of the data put back. It is what makes a step of length 1 right. Empty where it is
-        not known.
-    item_scales : array, one an item
-        s: how much the data say about each item.
+    gram : array of shape (rank, rank)
+        WᵀW of the inner solution, the paper's preconditioner. Empty (0×0) if there is none.
+    curvature : array of shape (rank, rank)
+        K such that the Hessian of f is at most about ξ ↦ diag(s)·ξ·K: the Gram matrix on the scale
+        of the data, with which a step of length 1 is right. Empty if it is not known.
+    item_scales : array of shape (n_items,)
+        s: the weight of the data of each item.
     squared_error : float
-        The sum of squared residuals at the known values; NaN where that means nothing.
+        The sum of squared residuals at the known values; NaN if there are none.
     """
 
     cost: float
@@ -41,9 +40,9 @@ class Evaluation:
 
 @runtime_checkable
 class Problem(Protocol):
-    """One agent's data and the cost that they define; all that a run asks of every problem.
+    """One agent's data and the cost that they define: what every run needs.
 
-    What else a method needs is a protocol of its own, such as :class:`LocalProblem`.
+    Methods that need more ask for a narrower protocol, such as :class:`LocalProblem`.
     """
 
     @property
@@ -103,10 +102,24 @@ class ModelsHessian(TwiceDifferentiable, Protocol):
 
 @runtime_checkable
 class Eigenproblem(TwiceDifferentiable, Protocol):
-    """A problem that the leading eigenspace of ΣC_i solves."""
+    """A problem that the leading eigenspace of ΣC_i solves; C_i is of items×items."""
+
+    @property
+    def n_samples(self) -> int:
+        """The number of samples; the rank of C_i is at most that."""
+        ...
+
+    @property
+    def trace(self) -> float:
+        """The trace of C_i."""
+        ...
+
+    def matrix(self) -> Array:
+        """Return C_i."""
+        ...
 
     def matrix_product(self, block: Array) -> Array:
-        """Return C_i·block, C_i being this agent's items×items matrix."""
+        """Return C_i·block."""
         ...
 
 

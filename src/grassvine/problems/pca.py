@@ -36,6 +36,11 @@ class PCAProblem:
         """The number of entries of the samples."""
         return self.samples.size
 
+    @property
+    def n_samples(self) -> int:
+        """The number of samples."""
+        return len(self.samples)
+
     def evaluate(self, basis: Array) -> Evaluation:
         """Return cost, gradient and Gram matrices."""
         weights = self.weights(basis)
@@ -47,7 +52,7 @@ class PCAProblem:
             gram=gram,
             curvature=gram,
             item_scales=np.ones(self.n_items),
-            squared_error=self._energy - captured,
+            squared_error=self.trace - captured,
         )
 
     def weights(self, basis: Array) -> Array:
@@ -62,6 +67,11 @@ class PCAProblem:
         """Return C·block."""
         return -self.hessian_product(block, block)
 
+    def matrix(self) -> Array:
+        """Return C."""
+        return self.samples.T @ self.samples
+
     @cached_property
-    def _energy(self) -> float:
+    def trace(self) -> float:
+        """The trace of C, the sum of squares of the samples."""
         return float(np.sum(self.samples * self.samples))

@@ -2,7 +2,7 @@
 
 from grassvine.protocol.agent import Agent, State
 from grassvine.protocol.history import History, Recorder
-from grassvine.protocol.message import Message, decode, encode
+from grassvine.protocol.message import Message, checked_message, decode, encode
 from grassvine.protocol.method import Method, Setup
 from grassvine.protocol.observers import EarlyStop
 from grassvine.protocol.report import Observer, StepReport
@@ -18,6 +18,7 @@ __all__ = [
     "Setup",
     "State",
     "StepReport",
+    "checked_message",
     "decode",
     "encode",
 ]

@@ -32,7 +32,8 @@ class Agent(Protocol):
         """Return a computation that can run before a slot, without any message, or None.
 
         An engine may run it, also concurrently for several agents, or skip it: the result is then
-        computed when it is needed. It has no other visible effect.
+        computed when it is needed. It has no other visible effect. Only an agent that sent or
+        received at the slot before can have a new one.
         """
         ...
 

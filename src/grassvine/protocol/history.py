@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from grassvine.foundations.described import Described, size_in_words
 from grassvine.foundations.errors import DataError
 from grassvine.foundations.files import write_whole
 from grassvine.protocol.report import StepReport
@@ -18,12 +19,12 @@ FORMAT = "grassvine history 1"
 _KINDS = {
     field.name: np.int64 if field.type is int else np.float64
     for field in fields(StepReport)
-    if field.type is not str
+    if field.name not in ("finished", "share")
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class History:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class History(Described):
     """A table with the fields of :class:`StepReport` as columns, ordered by slot, then agent.
 
     Slots and updates count from 0; the last row of each agent is its final state.
@@ -38,6 +39,17 @@ class History:
     def __getitem__(self, column: str) -> NDArray[Any]:
         """Return a column."""
         return self.columns[column]
+
+    def _facts(self) -> dict[str, object]:
+        updates, final = self["update"], self.final()
+        return {
+            "rows": len(self),
+            "agents": len(np.unique(self["agent"])),
+            "updates": int(updates.max(initial=0)),
+            "messages": int(self["messages"].sum()),
+            "sent": size_in_words(int(self["bytes"].sum())),
+            **({"final_cost": float(final["cost"].sum())} if len(final) else {}),
+        }
 
     def of_agent(self, agent: int) -> "History":
         """Return the rows of one agent: its updates in order, then its final state."""
@@ -76,7 +88,7 @@ class History:
             raise DataError(
                 f"{os.fspath(path)} does not exist; pass a file written by History.save."
             ) from None
-        except SafetensorError as cause:
+        except (SafetensorError, OSError, KeyError, TypeError, ValueError) as cause:
             raise DataError(
                 f"{os.fspath(path)} is not a history ({cause}); pass a file written by "
                 "History.save."
@@ -86,7 +98,27 @@ class History:
                 f"{os.fspath(path)} is a safetensors file but not a '{FORMAT}'; "
                 "pass a file written by History.save."
             )
-        return cls({name: columns[name] for name in _KINDS})
+        history = cls({name: columns[name] for name in _KINDS})
+        if not history._is_valid():
+            raise DataError(
+                f"{os.fspath(path)} was altered after it was saved: its columns are not a history; "
+                "pass a file written by History.save."
+            )
+        return history
+
+    def _is_valid(self) -> bool:
+        """Return whether the columns have the right types and ranges, and the rows are in order."""
+        kinds = {(name, column.dtype, column.shape) for name, column in self.columns.items()}
+        if kinds != {(name, np.dtype(kind), (len(self),)) for name, kind in _KINDS.items()}:
+            return False
+        slots, agents = self["slot"], self["agent"]
+        in_order = (np.diff(slots) > 0) | ((np.diff(slots) == 0) & (np.diff(agents) > 0))
+        counts = ("agent", "slot", "update", "messages", "bytes")
+        return bool(
+            in_order.all()
+            and all((self[name] >= 0).all() for name in counts)
+            and (self["neighbour"] >= -1).all()
+        )
 
 
 class Recorder:

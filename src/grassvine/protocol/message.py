@@ -15,6 +15,7 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 # Bound on the JSON header of names, types and shapes, checked before the header is parsed.
 MAX_HEADER_BYTES = 4096
+SAME_PLAN = "run sender and receiver with the same plan."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,46 +38,84 @@ def encode(message: Message) -> bytes:
         "sender": np.array([message.sender], dtype=np.int64),
         "slot": np.array([message.slot], dtype=np.int64),
     }
-    return bytes(save({**address, **message.arrays}))
+    # safetensors writes the memory of an array as it is, whatever its order.
+    arrays = {name: np.asarray(array, order="C") for name, array in message.arrays.items()}
+    return bytes(save({**address, **arrays}))
 
 
-def decode(data: bytes, shapes: Shapes) -> Message:
-    """Deserialise a message, or raise :class:`MessageError` if it is not as expected.
+def decode(data: bytes, shapes: Shapes, *, sender: int, slot: int) -> Message:
+    """Deserialise the message of a sender at a slot, or raise :class:`MessageError`.
 
-    The data are untrusted: the size is checked before anything is parsed, then the names, shapes
-    and types. The arrays are copied, so that their memory is aligned.
+    The data are untrusted: the size is checked before anything is parsed, then the names, shapes,
+    types and values (:func:`checked_message`). The arrays are copied, so that they are aligned.
     """
+    what = _named(sender, slot)
     expected = 16 + sum(8 * math.prod(shape) for shape in shapes.values())
     if not expected < len(data) <= expected + MAX_HEADER_BYTES:
         raise MessageError(
-            f"a message has {len(data)} bytes, not {expected} plus a short header; "
-            "run sender and receiver with the same plan."
+            f"{what} has {len(data)} bytes, not {expected} plus a short header; {SAME_PLAN}"
         )
     try:
         arrays = load(data)
     except (SafetensorError, KeyError, TypeError, ValueError) as cause:
         raise MessageError(
-            f"a message is not valid safetensors ({cause}); it was altered, so send it again."
+            f"{what} is not valid safetensors ({cause}); it was altered, so send it again."
         ) from None
     wanted = {"sender": (1,), "slot": (1,), **shapes}
-    found = {name: array.shape for name, array in arrays.items()}
-    if found != wanted:
-        raise MessageError(
-            f"a message contains {_described(found)}, not {_described(wanted)}; "
-            "run sender and receiver with the same plan."
-        )
-    for name, array in arrays.items():
-        kind = np.int64 if name in ("sender", "slot") else np.float64
-        if array.dtype != kind:
-            raise MessageError(
-                f"{name!r} in a message is of type {array.dtype}, not {np.dtype(kind)}; "
-                "run sender and receiver with the same plan."
-            )
-    return Message(
+    _check_shapes(arrays, wanted, what)
+    for name in ("sender", "slot"):
+        _check_type(name, arrays[name], np.int64, what)
+    message = Message(
         sender=int(arrays["sender"][0]),
         slot=int(arrays["slot"][0]),
         arrays={name: arrays[name].copy() for name in shapes},
     )
+    return checked_message(message, shapes, sender=sender, slot=slot)
+
+
+def checked_message(message: Message, shapes: Shapes, *, sender: int, slot: int) -> Message:
+    """Return the message expected from a sender at a slot, or raise :class:`MessageError`.
+
+    Its numbers must be finite; the arrays returned are aligned and C-ordered. Every engine passes
+    every message through this gate before an agent receives it, so that an error names the sender
+    and not an agent that computed with its numbers later.
+    """
+    what = _named(sender, slot)
+    if (message.sender, message.slot) != (sender, slot):
+        raise MessageError(
+            f"{what} claims to be from agent {message.sender} at slot {message.slot}; "
+            f"fix agent {sender}."
+        )
+    _check_shapes(message.arrays, shapes, what)
+    for name, array in message.arrays.items():
+        _check_type(name, array, np.float64, what)
+        if not np.isfinite(array).all():
+            value = array[~np.isfinite(array)][0]
+            raise MessageError(
+                f"{name!r} in {what} contains {value}; check the data of agent {sender}, "
+                "or choose smaller steps."
+            )
+    arrays = {name: np.require(message.arrays[name], requirements=["C", "A"]) for name in shapes}
+    return Message(sender, slot, arrays)
+
+
+def _named(sender: int, slot: int) -> str:
+    return f"the message that agent {sender} sent at slot {slot}"
+
+
+def _check_shapes(arrays: Mapping[str, Array], shapes: Shapes, what: str) -> None:
+    found = {name: array.shape for name, array in arrays.items()}
+    if found != dict(shapes):
+        raise MessageError(
+            f"{what} contains {_described(found)}, not {_described(shapes)}; {SAME_PLAN}"
+        )
+
+
+def _check_type(name: str, array: Array, kind: type[np.generic], what: str) -> None:
+    if array.dtype != kind:
+        raise MessageError(
+            f"{name!r} in {what} is of type {array.dtype}, not {np.dtype(kind)}; {SAME_PLAN}"
+        )
 
 
 def _described(shapes: Shapes) -> str:

@@ -1,6 +1,6 @@
 """The method protocol: a method draws the timetable of a run and creates its agents."""
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from numpy.random import Generator
 
@@ -42,6 +42,15 @@ class Setup(Protocol):
 
     def start(self, agent: int) -> Array:
         """Return the starting point of an agent."""
+        ...
+
+
+@runtime_checkable
+class ChecksNetwork(Protocol):
+    """A method that can tell, without drawing it, whether a timetable can be drawn."""
+
+    def check_network(self, network: Network) -> None:
+        """Raise :class:`NetworkError` if there is no timetable for a network."""
         ...
 
 

@@ -1,6 +1,7 @@
 """Observers that can stop a run, and their combination."""
 
 import math
+from dataclasses import replace
 
 from grassvine.foundations.options import real_number, whole_number
 from grassvine.protocol.report import Observer, StepReport
@@ -56,6 +57,23 @@ class AllFinished:
             return None
         self._working.discard(report.agent)
         return None if self._working else report.finished
+
+
+class TimetableShare:
+    """An observer that adds the share of the timetable to reports without an estimate of their own.
+
+    For methods without a stopping criterion this share is exact.
+    """
+
+    def __init__(self, n_slots: int, observer: Observer):
+        self._n_slots, self._observer = n_slots, observer
+        self.only_watches = only_watches(observer)
+
+    def __call__(self, report: StepReport) -> str | None:
+        """Pass a report on to the observer."""
+        if math.isnan(report.share) and report.neighbour != -1:
+            report = replace(report, share=(report.slot + 1) / self._n_slots)
+        return self._observer(report)
 
 
 class CombinedObserver:

@@ -12,7 +12,8 @@ class StepReport:
     Cost and distance are by-products of the update, so reports need no extra messages.
     After the last slot each agent reports its final state, with ``step`` 0 and no neighbour (−1).
     Methods with a stopping criterion set ``finished`` to the reason; a run ends when all agents
-    have finished.
+    have finished. ``share`` is the estimated share of the run that is done; it is for displays of
+    progress only and is not recorded.
     """
 
     agent: int
@@ -27,6 +28,7 @@ class StepReport:
     messages: int = 0
     bytes: int = 0
     finished: str = ""
+    share: float = math.nan
 
 
 # An observer may return a reason to stop; the run then ends after the current slot.

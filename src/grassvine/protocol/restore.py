@@ -27,9 +27,9 @@ def checked_arrays(arrays: Mapping[str, ArrayLike], shapes: Shapes, what: str) -
     found = {}
     for name, shape in shapes.items():
         numbers = as_numbers(arrays[name], name=f"{name!r} in {what}", error=MessageError)
-        if numbers.shape != shape or np.isnan(numbers).any():
+        if numbers.shape != shape or not np.isfinite(numbers).all():
             raise MessageError(
-                f"{name!r} in {what} has shape {numbers.shape}, not {shape}, or contains NaN; "
+                f"{name!r} in {what} has shape {numbers.shape}, not {shape}, or is not finite; "
                 "pass what the same agent recorded under the same plan."
             )
         found[name] = numbers.copy()

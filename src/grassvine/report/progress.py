@@ -1,42 +1,53 @@
-"""An observer that shows a progress bar."""
+"""Progress of a task: the share that is done and the expected time, on a terminal or in a notebook.
 
+Nothing is shown if standard error is a file or a pipe.
+"""
+
+import math
+from importlib import import_module
 from types import TracebackType
+from typing import Any, Protocol
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from grassvine.protocol.remaining import RemainingTime, in_words
 from grassvine.protocol.report import StepReport
 
 
 class ProgressBar:
-    """Progress bar of completed slots on standard error, shown only on a terminal.
+    """A bar with the share that is done, the elapsed and the expected time.
 
-    A ``passing`` bar is cleared at the end, for example if it shows one of many runs.
+    It is an observer of runs, which know their share, and a context manager. Other tasks call
+    :meth:`update`. Until the share is known, the bar only shows that the task is alive.
+
+    Parameters
+    ----------
+    title : str
+        What is being done.
+    passing : bool, default=False
+        Whether to remove the bar at the end, for example if it shows one of many tasks.
     """
 
     only_watches = True
 
-    def __init__(self, n_slots: int, title: str, *, passing: bool = False):
-        console = Console(stderr=True)
-        self._bar = Progress(
-            TextColumn(title),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("slots"),
-            TimeElapsedColumn(),
-            console=console,
-            disable=not console.is_terminal,
-            transient=passing,
-        )
-        self._task = self._bar.add_task(title, total=n_slots)
+    def __init__(self, title: str, *, passing: bool = False):
+        self._screen = _screen(title, passing)
+        self._remaining = RemainingTime()
 
     def __call__(self, report: StepReport) -> None:
-        """Advance to the slot of a report."""
-        self._bar.update(self._task, completed=report.slot + bool(report.messages))
+        """Show the share of a run."""
+        if report.neighbour != -1:
+            self.update(report.share)
+
+    def update(self, share: float, title: str | None = None) -> None:
+        """Show a share between 0 and 1, and optionally another title."""
+        if not math.isnan(share):
+            self._screen.show(share, in_words(self._remaining.update(share)), title)
 
     def __enter__(self) -> "ProgressBar":
         """Show the bar."""
-        self._bar.start()
+        self._screen.start()
         return self
 
     def __exit__(
@@ -46,4 +57,89 @@ class ProgressBar:
         trace: TracebackType | None,
     ) -> None:
         """Stop the bar."""
+        self._screen.stop()
+
+
+class Screen(Protocol):
+    """Where a bar is shown."""
+
+    def start(self) -> None:
+        """Begin."""
+        ...
+
+    def show(self, share: float, left: str, title: str | None) -> None:
+        """Show a share, the expected time in words, and a new title if there is one."""
+        ...
+
+    def stop(self) -> None:
+        """End."""
+        ...
+
+
+def _screen(title: str, passing: bool) -> Screen:
+    console = Console(stderr=True)
+    return Notebook(title) if console.is_jupyter else Terminal(title, console, passing)
+
+
+class Terminal:
+    """A bar on standard error; hidden unless that is a terminal."""
+
+    def __init__(self, title: str, console: Console, passing: bool):
+        self._bar = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=20),
+            TextColumn("{task.fields[share]}"),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[left]}"),
+            console=console,
+            disable=not console.is_terminal,
+            transient=passing,
+        )
+        self._task = self._bar.add_task(title, total=None, share="", left="")
+
+    def start(self) -> None:
+        """Show the bar."""
+        self._bar.start()
+
+    def show(self, share: float, left: str, title: str | None) -> None:
+        """Show a share."""
+        changed: dict[str, Any] = {} if title is None else {"description": title}
+        percent = f"{share:.0%}"
+        self._bar.update(
+            self._task, total=1.0, completed=share, share=percent, left=left, **changed
+        )
+
+    def stop(self) -> None:
+        """Stop the bar."""
         self._bar.stop()
+
+
+class Notebook:
+    """A line of text in the output of a notebook cell, replaced whenever the percentage changes."""
+
+    def __init__(self, title: str):
+        self._title, self._line = title, ""
+        self._handle: Any = None
+
+    def start(self) -> None:
+        """Show the title."""
+        self._write(self._title)
+
+    def show(self, share: float, left: str, title: str | None) -> None:
+        """Show a share."""
+        self._title = self._title if title is None else title
+        if (start := f"{self._title}: {share:.0%}") != self._line.split(",")[0]:
+            self._write(f"{start}, {left}" if left else start)
+
+    def stop(self) -> None:
+        """Leave the last line."""
+
+    def _write(self, line: str) -> None:
+        self._line = line
+        content = {"text/plain": line}
+        if self._handle is None:
+            display = import_module("IPython.display").display  # there is one in every notebook
+            self._handle = display(content, raw=True, display_id=True)
+        else:
+            self._handle.update(content, raw=True)

@@ -1,4 +1,4 @@
-"""Pictures of a run: cost, agreement, network and angles."""
+"""Pictures of a run: cost, network, agreement and angles, candidates and predictions."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -13,26 +13,49 @@ from grassvine.protocol.history import History
 from grassvine.report.displays import (
     AgreementDisplay,
     AnglesDisplay,
+    CandidatesDisplay,
     ConvergenceDisplay,
     NetworkDisplay,
+    PredictionsDisplay,
+    ValidationDisplay,
 )
 from grassvine.report.displays.canvas import SHAPE
+from grassvine.report.displays.traces import uses_sums
 from grassvine.report.figure import SETTINGS, render
 
+# Tables of predictions in order of preference, and what they are of.
+PREDICTIONS = {"held-out predictions": "held-out values", "training predictions": "training values"}
+Tables = Mapping[str, Mapping[str, Array]]
 
-def run_pictures(history: History, network: Network, bases: Sequence[Array]) -> Mapping[str, bytes]:
+
+def run_pictures(
+    history: History, network: Network, bases: Sequence[Array], tables: Tables | None = None
+) -> Mapping[str, bytes]:
     """Return PNG pictures of a run by name; the same run gives the same bytes.
 
-    There is no picture of agreement for a single agent.
+    Agents of exact methods share one subspace, so their runs have no pictures of agreement and
+    angles. If ``tables`` has the candidates of the run (``"validation"``) or its predictions
+    (``"held-out predictions"``, ``"training predictions"``), there are pictures of these.
     """
+    tables, sums = tables or {}, uses_sums(history)
+    path, x = tables.get("validation", {}), "updates" if sums else "slots"
     draw: dict[str, Callable[[Any], Any]] = {
-        "cost": lambda ax: ConvergenceDisplay.from_history(history, ax=ax),
-        "agreement": lambda ax: AgreementDisplay.from_history(history, ax=ax),
+        "cost": (
+            (lambda ax: CandidatesDisplay(history, path).plot(ax))
+            if "n_sums" in path
+            else (lambda ax: ConvergenceDisplay.from_history(history, x=x, ax=ax))
+        ),
         "network": lambda ax: NetworkDisplay.from_network(network, ax=ax),
-        "angles": lambda ax: AnglesDisplay.from_bases(bases, ax=ax),
     }
-    if network.n_agents == 1:
-        del draw["agreement"]
+    if not sums:
+        draw["agreement"] = lambda ax: AgreementDisplay.from_history(history, ax=ax)
+        draw["angles"] = lambda ax: AnglesDisplay.from_bases(bases, ax=ax)
+    if path:
+        draw["validation"] = lambda ax: ValidationDisplay(path).plot(ax)
+    for name, what in PREDICTIONS.items():
+        if name in tables:
+            draw["predictions"] = PredictionsDisplay(tables[name], what).plot
+            break
     return {name: _picture(plot) for name, plot in draw.items()}
 
 
@@ -41,13 +64,14 @@ def write_run_pictures(
     history: History,
     network: Network,
     bases: Sequence[Array],
+    tables: Tables | None = None,
     *,
     overwrite: bool = False,
 ) -> tuple[Path, ...]:
     """Write the pictures of a run to a folder, once all of them are drawn."""
     pictures = {
         Path(folder) / f"{name}.png": data
-        for name, data in run_pictures(history, network, bases).items()
+        for name, data in run_pictures(history, network, bases, tables).items()
     }
     present = [path for path in pictures if path.exists()]
     if present and not overwrite:

@@ -13,7 +13,7 @@ from grassvine.networks.graph import Network
 from grassvine.networks.timetable import Timetable
 from grassvine.problems.base import Problem
 from grassvine.protocol.agent import Agent
-from grassvine.protocol.method import Method
+from grassvine.protocol.method import ChecksNetwork, Method
 from grassvine.runs import plan_file
 from grassvine.sums.exact import Exact
 
@@ -57,6 +57,8 @@ class Plan:
                 "a single agent has no neighbours to exchange messages with; pass a network of two "
                 "or more agents, or a method that supports a single agent, such as Exact()."
             )
+        if isinstance(self.method, ChecksNetwork):
+            self.method.check_network(self.network)
 
     @cached_property
     def timetable(self) -> Timetable:

@@ -1,6 +1,5 @@
 """Plans as TOML: tables correspond to frozen dataclasses, and classes are referred to by name."""
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,9 +10,10 @@ from grassvine.averaging.deepca import DeEPCA
 from grassvine.averaging.dlmafit import DLMaFit
 from grassvine.averaging.rextra import REXTRA
 from grassvine.averaging.tracking import Tracked
+from grassvine.foundations.documents import parse_toml
 from grassvine.foundations.errors import PlanError, unknown
 from grassvine.geometry import Euclidean, Grassmann
-from grassvine.gossip.method import Gossip, StepSize
+from grassvine.gossip.method import Gossip, GrowingRho, StepSize
 from grassvine.networks import (
     AllEdges,
     Epochs,
@@ -74,12 +74,12 @@ def write(plan: "Plan") -> str:
 def read(text: str) -> dict[str, Any]:
     """Return the constructor arguments of a plan from TOML."""
     try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as cause:
+        document = parse_toml(text)
+    except ValueError as cause:
         raise PlanError(f"the plan is not valid TOML ({cause}); correct it there.") from None
     keys = {"format", "n_items", "rank", "seed", "geometry", "network", "method"}
     _check_keys(document, "", keys, required=keys)
-    if document.pop("format") != FORMAT:
+    if (found := document.pop("format")) != FORMAT or type(found) is not int:
         raise PlanError(f"the plan is not of format {FORMAT}; use the version that wrote it.")
     network = _table(document, "network")
     network["edges"] = tuple(tuple(edge) for edge in _list(network, "edges"))
@@ -97,6 +97,8 @@ def _options(method: object) -> dict[str, Any]:
         # TOML has no null: a step without `a` is automatic.
         step = {name: value for name, value in _items(method.step).items() if value is not None}
         options |= {"schedule": _schedule_options(method.schedule), "step": step}
+        if isinstance(method.rho, GrowingRho):
+            options["rho"] = _items(method.rho)
     return options
 
 
@@ -105,6 +107,8 @@ def _method(table: dict[str, Any]) -> Any:
     if kind is Gossip:
         if "schedule" in table:
             table["schedule"] = _schedule(table["schedule"], "method.schedule")
+        if isinstance(table.get("rho"), dict):
+            table["rho"] = _build(GrowingRho, table["rho"], "method.rho")
         table["step"] = _build(StepSize, {"a": None, **_table(table, "step")}, "method.step")
     return _build(kind, table, "method")
 

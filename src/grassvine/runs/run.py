@@ -9,17 +9,18 @@ from grassvine.engines.base import Engine
 from grassvine.engines.local import LocalEngine
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.blas import one_blas_thread
+from grassvine.foundations.described import Described, size_in_words
 from grassvine.foundations.errors import PlanError
 from grassvine.problems import Problem, ProblemSource
 from grassvine.protocol.agent import Agent, State
 from grassvine.protocol.history import History, Recorder
-from grassvine.protocol.observers import AllFinished, CombinedObserver
+from grassvine.protocol.observers import AllFinished, CombinedObserver, TimetableShare
 from grassvine.protocol.report import Observer
 from grassvine.runs.plan import Plan
 
 
-@dataclass(frozen=True, eq=False)
-class Run:
+@dataclass(frozen=True, eq=False, repr=False)
+class Run(Described):
     """The result of a run.
 
     Attributes
@@ -47,6 +48,19 @@ class Run:
     n_slots: int
     stop_reason: str
     incidents: tuple[str, ...] = ()
+
+    def _facts(self) -> dict[str, object]:
+        return {
+            "method": type(self.plan.method).__name__,
+            "agents": self.plan.network.n_agents,
+            "items": self.plan.n_items,
+            "rank": self.plan.rank,
+            "slots": self.n_slots,
+            "sent": size_in_words(self.bytes),
+            "agreement": f"{self.agreement_degrees:.2g}°",
+            "stop_reason": repr(self.stop_reason),
+            **({"incidents": len(self.incidents)} if self.incidents else {}),
+        }
 
     @cached_property
     def mean(self) -> Array:
@@ -116,7 +130,8 @@ def run(
         )
     factories = [_AgentFactory(plan, number, source) for number, source in enumerate(problems)]
     recorder = Recorder()
-    observe = CombinedObserver(recorder, AllFinished(len(factories)), *observers)
+    watching = [TimetableShare(plan.timetable.n_slots, observer) for observer in observers]
+    observe = CombinedObserver(recorder, AllFinished(len(factories)), *watching)
     outcome = (engine or LocalEngine()).run(factories, plan.timetable, observe)
     return Run(
         plan=plan,

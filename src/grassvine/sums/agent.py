@@ -6,7 +6,7 @@ from zlib import crc32
 
 import numpy as np
 
-from grassvine.foundations.arrays import Array, as_numbers
+from grassvine.foundations.arrays import Array
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.foundations.errors import MessageError
 from grassvine.networks.tree import Tree
@@ -15,6 +15,7 @@ from grassvine.protocol.agent import State
 from grassvine.protocol.message import Message, Shapes
 from grassvine.protocol.report import StepReport
 from grassvine.protocol.restore import checked_arrays, require_equal_state
+from grassvine.sums.candidates import PREFIX
 from grassvine.sums.program import Compute, Program, ProgramOutcome, flat, shaped
 
 
@@ -76,7 +77,7 @@ class SumAgent:
         A single agent receives its own part, which is the total.
         """
         self._compute_part()
-        arrived = [self._numbers_of(message) for message in inbox]
+        arrived = [message.arrays["sum"] for message in inbox]
         others = [message for message in inbox if message.sender != self._id]
         self._log_entry = []
         if not self._finished:
@@ -98,6 +99,7 @@ class SumAgent:
             messages=len(others),
             bytes=sum(message.nbytes for message in others),
             finished=self._finished,
+            share=1.0 if self._finished else self._iterate.share,
         )
 
     def conclude(self, slot: int) -> StepReport:
@@ -114,8 +116,10 @@ class SumAgent:
         )
 
     def state(self) -> State:
-        """Return the arrays of the model and the number of sums."""
-        return {**self._iterate.arrays(), "updates": np.array([self._updates], dtype=np.int64)}
+        """Return the arrays of the model, the candidates validated, and the number of sums."""
+        candidates = {f"{PREFIX}{name}": one for name, one in self._iterate.candidates.items()}
+        updates = np.array([self._updates], dtype=np.int64)
+        return {**self._iterate.arrays(), **candidates, "updates": updates}
 
     def log_entry(self) -> State:
         """Return the arrays of the total received at the last meeting, if any, by position."""
@@ -183,13 +187,3 @@ class SumAgent:
         if self._pending:
             self._part, self._shapes = flat(self._pending())
             self._partial, self._pending = self._part, None
-
-    def _numbers_of(self, message: Message) -> Array:
-        name = f"the sum that agent {message.sender} sent at slot {message.slot}"
-        numbers = as_numbers(message.arrays["sum"], name=name, error=MessageError)
-        if numbers.shape != self._part.shape:
-            raise MessageError(
-                f"agent {message.sender} sent {numbers.size} numbers at slot {message.slot} "
-                f"instead of {self._part.size}; use the same plan for all agents."
-            )
-        return numbers

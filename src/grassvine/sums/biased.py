@@ -1,5 +1,6 @@
 """Matrix completion with biases, as a method: every agent ends with the pooled model."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -9,6 +10,7 @@ from grassvine.foundations.errors import PlanError
 from grassvine.foundations.options import real_number, whole_number
 from grassvine.networks.graph import Network
 from grassvine.networks.timetable import Timetable
+from grassvine.networks.tree import check_rounds
 from grassvine.problems.base import Problem
 from grassvine.problems.biased_completion import BiasedCompletionProblem, as_biased_problem
 from grassvine.protocol.method import Setup
@@ -59,6 +61,8 @@ class BiasedFactorization:
                 raise PlanError(f"{name} is 0; choose a positive number.")
         if real_number("share", self.share, least=0.0, below=1.0) == 0.0:
             raise PlanError("share is 0, so nothing is held out; choose for instance 0.1.")
+        if not isinstance(self.ranks, Sequence):
+            raise PlanError(f"ranks is {self.ranks!r}; choose a list of integers.")
         for rank in self.ranks:
             whole_number("ranks", rank, least=0)
         if self.regularization != "auto" and len(self.ranks) > 1:
@@ -69,13 +73,13 @@ class BiasedFactorization:
         object.__setattr__(self, "ranks", tuple(self.ranks))
         self._criteria()
 
+    def check_network(self, network: Network) -> None:
+        """Check the size of the timetable."""
+        check_rounds(network.n_agents, self._most_sums())
+
     def timetable(self, network: Network, rng: Generator) -> Timetable:
         """Leave time for the largest possible number of sums."""
-        criteria, n_ranks = self._criteria(), len(self.ranks) or 1
-        n_sums = (
-            most_sums(criteria, n_ranks) if self.regularization == "auto" else 1 + criteria.max_iter
-        )
-        return network.tree.rounds(n_sums)
+        return network.tree.rounds(self._most_sums())
 
     def agent(self, plan: Setup, number: int, problem: Problem) -> SumAgent:
         """Create the agent that holds a problem."""
@@ -92,6 +96,12 @@ class BiasedFactorization:
             return fit_biased(problem, first, mu, mu_b, criteria)
         return choose_biased(
             problem, start, ranks=self.ranks, share=self.share, seed=plan.seed, criteria=criteria
+        )
+
+    def _most_sums(self) -> int:
+        criteria, n_ranks = self._criteria(), len(self.ranks) or 1
+        return (
+            most_sums(criteria, n_ranks) if self.regularization == "auto" else 1 + criteria.max_iter
         )
 
     def _criteria(self) -> StoppingCriteria:

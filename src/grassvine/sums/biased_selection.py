@@ -24,7 +24,9 @@ from grassvine.sums.biased_fit import (
     first_model,
     minimise,
 )
+from grassvine.sums.candidates import CandidateLog, with_candidates
 from grassvine.sums.program import Iterate, Program, ProgramOutcome, Subprogram, all_reduce
+from grassvine.sums.share import selection_share, with_share
 from grassvine.sums.statistics import rating_statistics
 
 # Where the searches start, the ratio of neighbouring candidates, and the ends of the grids.
@@ -44,6 +46,7 @@ class Candidate:
     strength: float
     point: Point
     error: float
+    row: int  # in the table of candidates
 
     @property
     def model(self) -> BiasedModel:
@@ -82,7 +85,21 @@ def choose_biased(
         When to stop each fit.
     """
     start = as_matrix(start, n_items=problem.n_items, name="start", allow_empty=True)
-    criteria = criteria or StoppingCriteria()
+    log = CandidateLog()
+    choosing = _choose(problem, start, ranks, share, seed, criteria or StoppingCriteria(), log)
+    share_done = selection_share(ranks or (start.shape[1],), log)
+    return with_candidates(with_share(choosing, share_done), log)
+
+
+def _choose(
+    problem: BiasedCompletionProblem,
+    start: Array,
+    ranks: Sequence[int],
+    share: float,
+    seed: int,
+    criteria: StoppingCriteria,
+    log: CandidateLog,
+) -> Program:
     rest, held = problem.hold_out(share, seed)
     statistics = yield from rating_statistics(rest.ratings, Iterate(start))
 
@@ -99,7 +116,14 @@ def choose_biased(
             return float(residuals @ residuals), float(held.n_values)
 
         error, count = yield from all_reduce(point.iterate, own)
-        return Candidate(strength, point, float(error) / max(float(count), 1.0))
+        mean = float(error) / max(float(count), 1.0)
+        row = log.record(
+            rank=point.model.factors.shape[1],
+            regularization=point.model.regularization,
+            bias_regularization=point.model.bias_regularization,
+            rmse=math.sqrt(mean),
+        )
+        return Candidate(strength, point, mean, row)
 
     def choose_bias_regularization(best: Candidate) -> Trial:
         def other(value: float, best: Candidate) -> Trial:
@@ -134,6 +158,7 @@ def choose_biased(
     best = alone
     for candidate in candidates[1:]:
         best = candidate if candidate.error < (1.0 - MARGIN) * best.error else best
+    log.chosen = best.row
     if best is alone and len(candidates) == 2:
         zeros = np.zeros_like(candidates[1].model.factors)
         return (yield from _fit_all(problem, replace(alone.model, factors=zeros), best, criteria))

@@ -1,4 +1,4 @@
-"""The exact method: what N agents learn together is what one would learn from all the data."""
+"""The exact method: N agents learn what one agent would learn from the pooled data."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -12,6 +12,7 @@ from grassvine.foundations.options import real_number, whole_number
 from grassvine.geometry import Grassmann
 from grassvine.networks.graph import Network
 from grassvine.networks.timetable import Timetable
+from grassvine.networks.tree import check_rounds
 from grassvine.problems.base import (
     CompletesRatings,
     Eigenproblem,
@@ -21,6 +22,7 @@ from grassvine.problems.base import (
 )
 from grassvine.protocol.method import Setup
 from grassvine.sums.agent import SumAgent
+from grassvine.sums.components import principal_components
 from grassvine.sums.conjugate_gradient import (
     Descent,
     Preconditioner,
@@ -28,7 +30,6 @@ from grassvine.sums.conjugate_gradient import (
     conjugate_gradient,
 )
 from grassvine.sums.continuation import complete_by_rank
-from grassvine.sums.krylov import leading_directions
 from grassvine.sums.preconditioners import (
     IdentityPreconditioner,
     ItemScaling,
@@ -42,23 +43,30 @@ from grassvine.sums.program import (
     all_reduce,
     map_iterates,
 )
+from grassvine.sums.share import descent_share, with_share
+
+ROUNDING = 1e-14  # about how far a gradient norm can fall
 
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """Batch optimisers over sums that go up and down a tree; nothing to tune.
+    """Batch optimisers on sums over all agents along a spanning tree; nothing to tune.
 
-    Tables and tasks: conjugate gradients. Principal components: a block Krylov space.
+    Completion and multitask regression use conjugate gradients. PCA takes one sum of the matrix
+    itself or a block Krylov method, whichever sends less.
 
     Parameters
     ----------
     tol : float
-        Stop when the norm of the gradient has fallen to this fraction of the first. Principal
-        components are found to rounding, which takes hardly longer.
+        Stop when the gradient norm has fallen to this fraction of its initial value. Principal
+        components are always computed to rounding error, which takes hardly longer.
     by_rank : bool
-        Complete a table rank by rank, from the data, instead of from a random start.
+        Complete a table by rank continuation from the data, instead of from a random start.
     max_iter : int
         Maximum number of iterations; each is one sum over all agents.
+    explained_variance_ratio : float
+        Principal components: if positive, as many as explain more than this share of the variance;
+        the rank of the plan is only a first guess then.
     """
 
     works_alone: ClassVar[bool] = True
@@ -66,38 +74,57 @@ class Exact:
     tol: float = 1e-8
     by_rank: bool = True
     max_iter: int = 2000
+    explained_variance_ratio: float = 0.0
 
     def __post_init__(self) -> None:
         """Check the options."""
         real_number("tol", self.tol, least=0.0)
+        if not isinstance(self.by_rank, bool):
+            raise PlanError(f"by_rank is {self.by_rank!r}; choose True or False.")
         whole_number("max_iter", self.max_iter, least=1)
+        ratio = self.explained_variance_ratio
+        real_number("explained_variance_ratio", ratio, least=0.0, below=1.0)
+
+    def check_network(self, network: Network) -> None:
+        """Check the size of the timetable."""
+        check_rounds(network.n_agents, self.max_iter)
 
     def timetable(self, network: Network, rng: RandomGenerator) -> Timetable:
-        """Go up and down a spanning tree; nothing is drawn."""
+        """Return rounds up and down the spanning tree; nothing is random."""
         return network.tree.rounds(self.max_iter)
 
     def agent(self, plan: Setup, number: int, problem: Problem) -> SumAgent:
-        """Make the agent that holds a problem."""
+        """Create the agent for a problem."""
         if not isinstance(plan.geometry, Grassmann):
-            raise PlanError("the exact method works on the Grassmann manifold; leave geometry out.")
+            raise PlanError("the exact method needs the Grassmann geometry; leave geometry out.")
         program = self.program(problem, plan.start(0), plan.seed)
         return SumAgent(number, problem, program, plan.network.tree)
 
     def program(self, problem: Problem, start: Array, seed: int) -> Program:
-        """Return what every agent runs over its own problem.
+        """Return the program that every agent runs on its own problem.
 
-        One owner of all data runs the same with :func:`grassvine.sums.program.run_pooled`.
+        :func:`grassvine.sums.program.run_pooled` runs the same program on pooled data.
         """
         if not isinstance(problem, TwiceDifferentiable):
             raise PlanError(
                 f"{type(problem).__name__} has no hessian_product, which the exact method needs; "
-                "give it one, or use Gossip."
+                "implement it, or use Gossip."
             )
-        return with_full_rank(self._program(problem, start, seed), start)
+        tol = max(self.tol, ROUNDING)
+        program = with_share(
+            self._program(problem, start, seed), descent_share(start.shape[1], tol)
+        )
+        return with_full_rank(program, start)
 
     def _program(self, problem: TwiceDifferentiable, start: Array, seed: int) -> Program:
         if isinstance(problem, Eigenproblem):
-            return (yield from leading_directions(problem, start, self.max_iter))
+            share = self.explained_variance_ratio
+            return (yield from principal_components(problem, start, seed, self.max_iter, share))
+        if self.explained_variance_ratio:
+            raise PlanError(
+                f"explained_variance_ratio is for principal components, not for "
+                f"{type(problem).__name__}; leave it out."
+            )
         descent = yield from self._descend(problem, start, seed)
         return ProgramOutcome(descent.point.iterate, descent.reason)
 
@@ -110,10 +137,7 @@ class Exact:
 
 
 def with_full_rank(program: Program, start: Array) -> Program:
-    """Let a basis that has not its full rank yet be seen filled up from the start.
-
-    Whoever stops a run early then finds a basis of the plan's rank.
-    """
+    """Pad the iterates of a program to the rank of the start, for observers and early stops."""
     rank = start.shape[1]
 
     def whole(iterate: Iterate) -> Iterate:
@@ -131,7 +155,7 @@ def _preconditioner(problem: TwiceDifferentiable) -> Subprogram[Preconditioner]:
     start = Iterate(np.zeros((problem.n_items, 0)))
     statistics, count = yield from all_reduce(start, problem.hessian_statistics)
     if statistics.ndim == 1:
-        # An item that nobody rated counts as rated once: its row must not move by rounding.
+        # Count an unrated item as rated once, so that rounding errors do not move its row.
         return ItemScaling(np.maximum(statistics, 1.0) / float(count) + problem.alpha)
     regularised = statistics / float(count) + problem.alpha * np.eye(problem.n_items)
     return KroneckerPreconditioner(regularised)

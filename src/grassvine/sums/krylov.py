@@ -1,63 +1,138 @@
-r"""Principal components over sums: the leading eigenspace of C = ΣC_i from a block Krylov space.
+r"""Block Krylov spaces of a symmetric matrix C of which only products with blocks are known.
 
-All agents store the same orthonormal Q, which grows by one block per sum, and CQ:
+A space has orthonormal columns Q, and W, orthonormal too, holds what C leads out of it:
 
 .. math::
 
-    CQ &= Σ\,X_iᵀX_iQ, \qquad QᵀCQ = VΘVᵀ, \qquad U = QV_r \\
-    R &= CU − UΘ_r, \qquad Q ← \mathrm{orth}[Q\ R]
+    CQ = QH + WT, \qquad QᵀW = 0, \qquad H = VΘVᵀ
 
-U is the best basis within span Q, and −R is the Riemannian gradient there. Orthogonal iteration
-uses the last block only; the whole Krylov space needs about the square root of its number of sums,
-and at most m/r, when it spans ℝᵐ. A sum has m·r numbers. The distance of U from the eigenspace is
-at most about ‖R‖/(θ_r − θ_{r+1}); the iteration stops when R is at rounding level.
+U = QV_r is the best basis within span Q for r leading eigenvectors, and its residual needs no
+product: CU − UΘ_r = W(TV_r). The space grows by the directions of W in which residuals are left, so
+a block shrinks as eigenvectors are found. Orthogonal iteration uses the last block only; the whole
+space needs about the square root of its number of products.
 """
 
-from functools import partial
+from dataclasses import dataclass
 
 import numpy as np
 
 from grassvine.foundations.arrays import Array
-from grassvine.problems.base import Eigenproblem
-from grassvine.sums.program import Iterate, Program, ProgramOutcome, all_reduce
-
-# Q is restarted with its best blocks, to bound memory and the cost of orthogonalisation.
-MAX_BLOCKS, KEPT_BLOCKS = 30, 3
 
 
-def leading_directions(problem: Eigenproblem, start: Array, max_iter: int) -> Program:
-    """Compute the leading eigenspace of the samples of all agents."""
-    n_items, rank = start.shape
-    block, iterate = start, Iterate(start)
-    space = images = np.zeros((n_items, 0))
-    reason = f"reached the limit of {max_iter} sums"
-    for _ in range(max_iter):
-        (image,) = yield from all_reduce(iterate, partial(_image, problem, block))
-        space, images = np.column_stack([space, block]), np.column_stack([images, image])
-        inner = space.T @ images
-        values, vectors = np.linalg.eigh(0.5 * (inner + inner.T))
-        values, vectors = values[::-1], vectors[:, ::-1]  # the largest first
-        best = vectors[:, :rank]
-        basis = np.ascontiguousarray(space @ best)
-        residual = images @ best - basis * values[:rank]
-        norm = float(np.linalg.norm(residual))
-        iterate = Iterate(basis, -0.5 * float(values[:rank].sum()), norm)
-        if norm <= _rounding(start) * values[0] or space.shape[1] == n_items:
-            reason = "the gradient is zero up to rounding"
-            break
-        if space.shape[1] >= MAX_BLOCKS * rank:
-            kept = vectors[:, : KEPT_BLOCKS * rank]
-            space, images = space @ kept, images @ kept
-        # Orthogonalise jointly: a nearly zero residual must not add a direction of the space again.
-        both = np.linalg.qr(np.column_stack([space, residual]))[0]
-        block = np.ascontiguousarray(both[:, space.shape[1] :])
-    return ProgramOutcome(iterate, reason)
+@dataclass(frozen=True, slots=True, eq=False)
+class KrylovSpace:
+    """Q, H, W and T as above; eigenvalues Θ in descending order, with their V."""
+
+    basis: Array
+    inner: Array
+    outside: Array
+    coupling: Array
+    values: Array
+    vectors: Array
+
+    @property
+    def noise(self) -> float:
+        """The rounding of a product with C, with a safety factor of ten."""
+        size = float(np.abs(self.values).max(initial=0.0))
+        return 10.0 * float(np.finfo(float).eps) * float(np.sqrt(len(self.basis))) * size
+
+    def eigenvectors(self, rank: int) -> Array:
+        """Return U for the largest eigenvalues."""
+        return np.ascontiguousarray(self.basis @ self.vectors[:, :rank])
+
+    def residual(self, rank: int) -> Array:
+        """Return TV_r, the residual in coordinates of W."""
+        return self.coupling @ self.vectors[:, :rank]
 
 
-def _image(problem: Eigenproblem, block: Array) -> tuple[Array]:
-    return (problem.matrix_product(block),)
+def empty_space(n_items: int) -> KrylovSpace:
+    """Return the space without dimensions."""
+    none = np.zeros((n_items, 0))
+    return KrylovSpace(none, none[:0], none, none[:0], np.zeros(0), none[:0])
 
 
-def _rounding(start: Array) -> float:
-    """Return the attainable ‖R‖/‖C‖, with a safety factor of ten."""
-    return 10.0 * float(np.finfo(float).eps) * float(np.sqrt(start.size))
+def extended(space: KrylovSpace, block: Array, image: Array) -> KrylovSpace:
+    """Add a block that is orthonormal to Q and W, with its image under C."""
+    basis = np.column_stack([space.basis, block])
+    known = np.column_stack([basis, space.outside])
+    coordinates = known.T @ image
+    within, outside = np.split(coordinates, [basis.shape[1]])
+    above, corner = np.split(within, [space.basis.shape[1]])
+    inner = np.block([[space.inner, above], [above.T, 0.5 * (corner + corner.T)]])
+    values, vectors = np.linalg.eigh(inner)
+    grown = KrylovSpace(
+        basis,
+        inner,
+        space.outside,
+        np.column_stack([space.coupling, outside]),
+        values[::-1],
+        vectors[:, ::-1],
+    )
+    return _with_outside(grown, known, image - known @ coordinates, block.shape[1])
+
+
+def _with_outside(space: KrylovSpace, known: Array, rest: Array, added: int) -> KrylovSpace:
+    """Add the directions of ``rest``, the images of the last columns without ``known``, to W."""
+    directions, factor = np.linalg.qr(rest)
+    left, sizes, right = np.linalg.svd(factor)
+    room = known.shape[0] - known.shape[1]
+    n_fresh = min(int(np.count_nonzero(sizes > space.noise)), room)
+    if not n_fresh:
+        return space
+    # Small directions are not orthogonal to the others before they have length 1.
+    fresh = directions @ left[:, :n_fresh]
+    fresh, turn = np.linalg.qr(fresh - known @ (known.T @ fresh))
+    last = turn @ (sizes[:n_fresh, None] * right[:n_fresh])
+    earlier = np.zeros((n_fresh, space.basis.shape[1] - added))
+    return KrylovSpace(
+        space.basis,
+        space.inner,
+        np.column_stack([space.outside, fresh]),
+        np.vstack([space.coupling, np.column_stack([earlier, last])]),
+        space.values,
+        space.vectors,
+    )
+
+
+def next_block(space: KrylovSpace, rank: int) -> tuple[KrylovSpace, Array]:
+    """Take the directions of the residual out of W; return the rest of the space, and them."""
+    left, sizes, _ = np.linalg.svd(space.residual(rank))
+    width = int(np.count_nonzero(sizes > space.noise))
+    return _taken(space, left, width)
+
+
+def random_block(
+    space: KrylovSpace, width: int, rng: np.random.Generator
+) -> tuple[KrylovSpace, Array]:
+    """Return the space and random directions orthonormal to Q and W; where no room is left, W."""
+    known = np.column_stack([space.basis, space.outside])
+    room = known.shape[0] - known.shape[1]
+    if not room:
+        n_outside = space.outside.shape[1]
+        return _taken(space, np.eye(n_outside), n_outside)
+    block = rng.standard_normal((known.shape[0], min(width, room)))
+    for _ in range(2):
+        block = np.linalg.qr(block - known @ (known.T @ block))[0]
+    return space, block
+
+
+def restarted(space: KrylovSpace, kept: int) -> KrylovSpace:
+    """Return the space of the best eigenvectors alone, which bounds memory and work."""
+    return KrylovSpace(
+        space.eigenvectors(kept),
+        np.diag(space.values[:kept]),
+        space.outside,
+        space.residual(kept),
+        space.values[:kept],
+        np.eye(kept),
+    )
+
+
+def _taken(space: KrylovSpace, turn: Array, width: int) -> tuple[KrylovSpace, Array]:
+    """Turn W, and take its first columns out: their products with C will be part of H."""
+    outside, coupling = space.outside @ turn, turn.T @ space.coupling
+    block = np.ascontiguousarray(outside[:, :width])
+    rest = KrylovSpace(
+        space.basis, space.inner, outside[:, width:], coupling[width:], space.values, space.vectors
+    )
+    return rest, block

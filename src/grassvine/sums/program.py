@@ -10,8 +10,8 @@ totals without any.
 """
 
 import math
-from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -26,6 +26,9 @@ from grassvine.problems.base import Problem, as_local_problem
 class Iterate:
     """The current point of a program: a basis, the cost of all agents, and the gradient norm.
 
+    ``candidates`` are the columns of a table of the candidates validated so far, if any, and
+    ``share`` is the estimated share of the program that is done, if known.
+
     Models with more than a basis are subclasses that override the methods for their arrays and
     their fit to one agent's data; agents and engines use only these methods.
     """
@@ -33,6 +36,8 @@ class Iterate:
     basis: Array
     cost: float = math.nan
     gradient_norm: float = math.nan
+    candidates: Mapping[str, Array] = field(default_factory=dict)
+    share: float = math.nan
 
     def arrays(self) -> dict[str, Array]:
         """Return the fitted model as named arrays."""

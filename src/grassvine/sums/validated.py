@@ -1,4 +1,4 @@
-"""The paper's completion with λ and rank chosen by the agents together, and an early stop."""
+"""The paper's completion with λ and rank chosen on held-out entries, and early stopping."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -11,34 +11,36 @@ from grassvine.foundations.options import real_number, whole_number
 from grassvine.geometry import Grassmann
 from grassvine.networks.graph import Network
 from grassvine.networks.timetable import Timetable
+from grassvine.networks.tree import check_rounds
 from grassvine.problems.base import CompletesRatings, Problem
 from grassvine.protocol.method import Setup
 from grassvine.sums.agent import SumAgent
 from grassvine.sums.exact import with_full_rank
 from grassvine.sums.program import Program
+from grassvine.sums.share import descent_share, with_share
 from grassvine.sums.validation import choose_and_fit
 
 
 @dataclass(frozen=True, slots=True)
 class Validated:
-    """Completion by sums along a tree, stopped and chosen by entries that each agent holds out.
+    """Completion by sums along a tree, with λ, rank and stopping chosen on held-out entries.
 
-    The entries are centred by the mean of all. An agent's state tells the basis, the ``centre`` and
-    λ (``unobserved``): of the paper's formulation, with nothing added. ``Exact`` fits that to the
-    end for a λ of one's own choice.
+    The entries are centred by their mean over all agents. An agent's state contains the basis, the
+    ``centre`` and λ (``unobserved``) of the paper's formulation. ``Exact`` fits the same
+    formulation to convergence for a given λ.
 
     Parameters
     ----------
     unobserved : float or "auto"
         λ in [0, 1); ``"auto"`` chooses it on held-out entries.
     any_rank : bool
-        Whether a rank below the plan's may be chosen, on the same entries.
+        Whether to choose a rank, up to the plan's, on the same entries.
     share : float
-        Which share of its entries each agent holds out while it chooses.
+        The share of its entries that each agent holds out.
     n_iter_no_change : int
-        A descent ends after so many iterations in a row without a lower held-out error.
+        Stop a descent after this many iterations in a row without a lower held-out error.
     tol : float
-        A descent ends too when the norm of the gradient has fallen to this fraction of the first.
+        Stop a descent when the gradient norm has fallen to this fraction of its initial value.
     max_descent_iter : int
         Maximum number of iterations of one descent.
     max_iter : int
@@ -60,33 +62,38 @@ class Validated:
         if self.unobserved != "auto":
             real_number("unobserved", self.unobserved, least=0.0, below=1.0)
         if not isinstance(self.any_rank, bool):
-            raise PlanError(f"any_rank is {self.any_rank!r}; give True or False.")
+            raise PlanError(f"any_rank is {self.any_rank!r}; pass True or False.")
         if real_number("share", self.share, least=0.0, below=1.0) == 0.0:
-            raise PlanError("share is 0 and nothing would be held out; choose for instance 0.1.")
+            raise PlanError("share is 0, so nothing is held out; choose for instance 0.1.")
         real_number("tol", self.tol, least=0.0)
         for name in ("n_iter_no_change", "max_descent_iter", "max_iter"):
             whole_number(name, getattr(self, name), least=1)
 
+    def check_network(self, network: Network) -> None:
+        """Check the size of the timetable."""
+        check_rounds(network.n_agents, self.max_iter)
+
     def timetable(self, network: Network, rng: Generator) -> Timetable:
-        """Go up and down a spanning tree; nothing is drawn."""
+        """Return rounds up and down the spanning tree; nothing is random."""
         return network.tree.rounds(self.max_iter)
 
     def agent(self, plan: Setup, number: int, problem: Problem) -> SumAgent:
-        """Make the agent that holds a problem."""
+        """Create the agent for a problem."""
         if not isinstance(plan.geometry, Grassmann):
-            raise PlanError("Validated works on the Grassmann manifold; leave geometry out.")
+            raise PlanError("Validated needs the Grassmann geometry; leave geometry out.")
         if not isinstance(problem, CompletesRatings) or problem.alpha:
             raise PlanError(
-                f"agent {number} holds no plain completion problem, and this method has a λ of its "
-                "own; give CompletionProblem(ratings) without regularisation."
+                f"the problem of agent {number} is not plain completion, and this method chooses λ "
+                "itself; pass CompletionProblem(ratings) without regularisation."
             )
         program = self.program(problem, plan.start(0), plan.seed)
         return SumAgent(number, problem, program, plan.network.tree)
 
     def program(self, problem: CompletesRatings, start: Array, seed: int) -> Program:
-        """Return what every agent runs over its own problem.
+        """Return the program that every agent runs on its own problem.
 
-        One owner of all data runs the same with :func:`grassvine.sums.program.run_pooled`.
+        :func:`grassvine.sums.program.run_pooled` runs the same program on pooled data.
         """
         chosen = choose_and_fit(self, problem, start, seed=seed)
-        return with_full_rank(chosen, start)
+        shared = with_share(chosen, descent_share(start.shape[1], self.tol))
+        return with_full_rank(shared, start)

@@ -26,6 +26,7 @@ from grassvine.data import Ratings, hold_out_of_users
 from grassvine.foundations.arrays import Array
 from grassvine.problems.base import CompletesRatings, Problem
 from grassvine.protocol.agent import State
+from grassvine.sums.candidates import CandidateLog, with_candidates
 from grassvine.sums.conjugate_gradient import Descent, Point, StoppingRule, conjugate_gradient
 from grassvine.sums.continuation import widened
 from grassvine.sums.preconditioners import ItemScaling
@@ -164,6 +165,7 @@ class Candidate:
     basis: Array
     error: float
     last_error: float
+    row: int  # in the table of candidates
 
 
 Search: TypeAlias = Subprogram[Candidate]
@@ -182,11 +184,19 @@ def choose_and_fit(
     The start is the same for all agents, and its rank is the maximum. If the held-out error rose
     after the best point, the result stays at that point.
     """
+    log = CandidateLog()
+    return with_candidates(_choose_and_fit(method, problem, start, seed, log), log)
+
+
+def _choose_and_fit(
+    method: "Validated", problem: CompletesRatings, start: Array, seed: int, log: CandidateLog
+) -> Program:
     rest, held = hold_out_of_users(problem.ratings, method.share, seed)
     table = yield from centred(problem.with_ratings(rest), Iterate(start))
     (n_held,) = yield from all_reduce(Iterate(start), lambda: (float(held.n_values),))
     held = held.shifted(-table.statistics.centre)
-    best = yield from choose(method, table, held, start.shape[1], seed)
+    best = yield from choose(method, table, held, start.shape[1], seed, float(n_held), log)
+    log.chosen = best.row
     early = best.last_error > (1.0 + RISE) * best.error
     whole = yield from centred(problem, table.as_model(Iterate(best.basis), best.unobserved))
     stopping = StoppingRule(method.tol, 0 if early else method.max_descent_iter)
@@ -205,8 +215,19 @@ def centred(problem: CompletesRatings, iterate: Iterate) -> Subprogram[Table]:
     return Table(problem, problem.ratings.shifted(-statistics.centre), statistics)
 
 
-def choose(method: "Validated", table: Table, held: Ratings, rank: int, seed: int) -> Search:
-    """Return the best λ and rank; the held-out entries must be centred like the others."""
+def choose(
+    method: "Validated",
+    table: Table,
+    held: Ratings,
+    rank: int,
+    seed: int,
+    n_held: float,
+    log: CandidateLog,
+) -> Search:
+    """Return the best λ and rank; the held-out entries must be centred like the others.
+
+    ``n_held`` is the number of held-out entries of all agents.
+    """
     stopping = StoppingRule(method.tol, method.max_descent_iter)
 
     def unobserved(step: int) -> float:
@@ -220,7 +241,12 @@ def choose(method: "Validated", table: Table, held: Ratings, rank: int, seed: in
         yield from table.descend(start, unobserved(step), stopping, monitor)
         assert monitor.best is not None  # it has seen at least the start
         best = monitor.best
-        return Candidate(step, unobserved(step), best.basis, best.monitored, monitor.seen[-1])
+        row = log.record(
+            rank=best.basis.shape[1],
+            regularization=unobserved(step),
+            rmse=math.sqrt(best.monitored / max(n_held, 1.0)),
+        )
+        return Candidate(step, unobserved(step), best.basis, best.monitored, monitor.seen[-1], row)
 
     def search_unobserved(first: Candidate) -> Search:
         for direction in (1, -1):

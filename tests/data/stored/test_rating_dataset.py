@@ -66,7 +66,8 @@ agents = st.sampled_from(["north", "south", "west", ""])
 
 @st.composite
 def tables(draw: st.DrawFn) -> list[tuple[Any, ...]]:
-    entries = st.tuples(ids, st.text(max_size=3), st.floats(-10, 10))
+    ratings = st.just(0.0) | st.floats(1e-9, 10) | st.floats(-10, -1e-9)
+    entries = st.tuples(ids, st.text(max_size=3), ratings)
     rows = draw(st.lists(entries, min_size=1, max_size=40, unique_by=lambda row: row[:2]))
     owner = {user: draw(agents) for user in dict.fromkeys(row[0] for row in rows)}
     return [(*row, owner[row[0]]) for row in rows]
@@ -217,12 +218,15 @@ def swapped(rows: list[Any], place: int, column: int, value: Any) -> list[Any]:
         (swapped(ROWS, 0, 3, None), {}, "1 of 6 agent ids in"),
         (swapped(ROWS, 0, 2, None), {}, "1 of 6 ratings in"),
         (swapped(ROWS, 0, 2, float("inf")), {}, "are missing, NaN or infinite; remove those row"),
+        (swapped(ROWS, 2, 2, 1e300), {}, "the rating 1e+300 in row 2 (counting from 0) of"),
+        (swapped(ROWS, 3, 2, -1e-300), {}, "the rating -1e-300 in row 3 (counting from 0) of"),
         ([(1, 2, float("nan"), "x")], {"missing": "drop"}, "all ratings in"),
         ([(1, 2, "5", "x")], {}, "are of type String; convert them to numbers."),
         (
             swapped(ROWS, 0, 3, "west"),
-            {},
-            "1 users have ratings with several agents: user 'eve' with 'south' and 'west'; all",
+            {"shared_users": "error"},
+            "1 user ids have ratings with several agents, such as 'eve' with 'south' and 'west'; "
+            "rename",
         ),
     ],
 )
@@ -232,6 +236,20 @@ def test_what_is_wrong_is_said_before_any_agent_reads(
     path = stored(tmp_path, rows)
     with pytest.raises(DataError, match=re.escape(message)):
         RatingDataset.by_column(path, **{"agent": "shop", **options})
+
+
+def test_a_user_of_two_agents_is_two_users(tmp_path: Path) -> None:
+    rows = swapped(ROWS, 0, 3, "west")
+    dataset = RatingDataset.by_column(stored(tmp_path, rows), "shop")
+    table = ratings_from_frame(frame(rows), agent="shop")
+    agree(dataset, table)
+    assert dataset.assumed == table.assumed
+    users = [dataset.part(name).read().users for name in ("south", "west")]
+    assert [one.series.to_list() for one in users] == [["eve"], ["eve", "zoe"]]
+    assert [one.owners.to_list() for one in users if one.owners is not None] == [
+        ["south"],
+        ["west", "west"],
+    ]
 
 
 def test_columns_are_not_guessed_by_their_places(tmp_path: Path) -> None:
@@ -325,8 +343,8 @@ def test_types_that_bring_code_with_them_are_refused(tmp_path: Path) -> None:
 def test_wrong_files_are_named_by_their_number(tmp_path: Path) -> None:
     one = stored(tmp_path)
     for sources, message in [
-        ([], r"the files are \[\]; give a list with one file an agent."),
-        (str(one), "the files are '.*'; give a list with one file an agent."),
+        ([], r"the files are \[\]; pass a list with one file per agent."),
+        (str(one), "the files are '.*'; pass a list with one file per agent."),
         (
             [one, tmp_path / "none.csv"],
             "^table 1: .*none.csv does not exist; use an existing file .CSV",
@@ -340,8 +358,8 @@ def test_wrong_files_are_named_by_their_number(tmp_path: Path) -> None:
     ):
         RatingDataset.by_file([one, tmp_path / "other.csv"])
     (tmp_path / "same.csv").write_text("user,item,rating\nkim,5,3\neve,7,4\n")
-    with pytest.raises(DataError, match=r"user 'eve' in '.*ratings.parquet' and '.*same.csv'"):
-        RatingDataset.by_file([one, tmp_path / "same.csv"])
+    with pytest.raises(DataError, match=r"such as 'eve' in '.*ratings.parquet' and '.*same.csv'"):
+        RatingDataset.by_file([one, tmp_path / "same.csv"], shared_users="error")
 
 
 def test_all_ratings_alike_are_said(tmp_path: Path) -> None:

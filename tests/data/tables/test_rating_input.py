@@ -1,4 +1,5 @@
 import datetime
+import re
 import tracemalloc
 from decimal import Decimal
 from pathlib import Path
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from tests.real_data import real_file
 
+from grassvine.data import Ratings
 from grassvine.data.tables import (
     RatingTable,
     ratings_from_arrays,
@@ -55,9 +57,10 @@ LIBRARIES: dict[str, Any] = {
     "pandas, objects": lambda data: pd.DataFrame(data).astype(object),
     "pyarrow": pa.table,
 }
+ratings = st.just(0.0) | st.floats(1e-9, 10) | st.floats(-10, -1e-9)
 ids = st.one_of(st.integers(-5, 10**18), st.integers(0, 3))
 entries = st.lists(
-    st.tuples(ids, st.text(max_size=3), st.floats(-10, 10)),
+    st.tuples(ids, st.text(max_size=3), ratings),
     min_size=1,
     max_size=20,
     unique_by=lambda row: row[:2],
@@ -193,7 +196,7 @@ def test_repeated_ratings_are_mended_when_asked() -> None:
 
 
 @given(
-    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.floats(-1, 1)), min_size=1),
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), ratings), min_size=1),
     st.randoms(use_true_random=False),
 )
 def test_means_are_the_same_to_the_bit_in_any_order(rows: list[Rating], random: Any) -> None:
@@ -202,6 +205,34 @@ def test_means_are_the_same_to_the_bit_in_any_order(rows: list[Rating], random: 
         for order in (rows, random.sample(rows, len(rows)))
     )
     assert one.ratings.values.tobytes() == other.ratings.values.tobytes()
+
+
+@pytest.mark.parametrize("rating", [1e300, -1.7e308, 1e51, 1e-300, -5e-324])
+def test_a_rating_beyond_what_can_be_multiplied_is_refused(rating: float) -> None:
+    message = (
+        rf"the rating {rating:g} in row 1 (counting from 0) is not between 1e-50 and 1e+50 in "
+        "absolute value; correct it, or rescale all ratings."
+    )
+    rows = [("a", 1, NAN), ("a", 2, rating), ("b", 1, 3.0)]
+    for duplicates in ("error", "mean", "last"):
+        with pytest.raises(DataError, match=re.escape(message)):
+            ratings_from_frame(frame(*rows), missing="drop", duplicates=duplicates)
+    with pytest.raises(DataError, match=re.escape(message)):
+        ratings_from_arrays([7, 7, 8], [1, 2, 1], [NAN, rating, 3.0], missing="drop")
+    in_matrix = message.replace("row 1 ", "row 1, column 0 ")
+    for matrix in (
+        np.array([[1.0, 2.0], [rating, 2.0]]),
+        sparse.csr_array([[1.0, 2.0], [rating, 2.0]]),
+    ):
+        with pytest.raises(DataError, match=re.escape(in_matrix)):
+            ratings_from_matrix(matrix)
+    with pytest.raises(DataError, match="at position 1 is not between 1e-50 and"):
+        Ratings.from_arrays([0, 0], [0, 1], [1.0, rating])
+
+
+def test_ratings_of_any_ordinary_size_are_accepted() -> None:
+    values = [0.0, 1e-50, -1e50, 1e50, -1e-9]
+    assert ratings_from_arrays(range(5), range(5), values).ratings.values.tolist() == values
 
 
 def test_ratings_outside_the_scale_are_refused() -> None:
@@ -230,7 +261,7 @@ def test_ratings_outside_the_scale_are_refused() -> None:
             pd.DataFrame([[1, 2, 3]], columns=["user", "user", "rating"]),
             "several columns of the same na",
         ),
-        (pd.DataFrame([[1, 2, 3]]), "the column name 0 is not text; rename the column"),
+        (pd.DataFrame([[1, 2, 3]]), "neither the index nor the first column looks like the users"),
         ({"user": [1]}, "got an object of type dict; pass a data frame of pandas, polars"),
         (np.ones((3, 3)), "got an object of type ndarray; pass a data frame"),
         (
@@ -306,17 +337,36 @@ def test_a_column_may_name_the_agents() -> None:
     assert table.agents.at(table.owners).to_list() == ["north", "south"]
 
 
-def test_a_user_of_two_agents_is_refused() -> None:
-    with pytest.raises(
-        DataError,
-        match="1 users have ratings with several agents: user 'ann' with "
-        "'north' and 'south'; all ratings of a user lie with one agent",
-    ):
-        ratings_from_frame(frame(*OWNED, ("ann", 3, 1.0, "south")), agent="hospital")
+def test_a_user_of_two_agents_is_two_users_unless_refused() -> None:
+    shared = frame(*OWNED, ("ann", 2, 1.0, "south"))  # and the same item, which is no duplicate
+    table = ratings_from_frame(shared, agent="hospital")
+    assert table.users.series.to_list() == ["ann", "ann", "bob"]
+    assert table.users.owners is not None and table.owners is not None
+    assert table.users.owners.to_list() == ["north", "south", "south"]
+    assert table.owners.tolist() == [0, 1, 1]
+    assert [part.values.tolist() for part in table.split(1)] == [[1.0, 3.0], [1.0, 2.0]]
+    note = "1 user ids have ratings with several agents, such as 'ann' with 'north' and 'south'; "
+    assert table.assumed[-1] == note + "they are separate users."
+    with pytest.raises(DataError, match=note + r"rename or merge them, .* to 'separate'"):
+        ratings_from_frame(shared, agent="hospital", shared_users="error")
+    with pytest.raises(DataError, match="unknown choice for shared_users 'both'"):
+        ratings_from_frame(shared, agent="hospital", shared_users="both")  # type: ignore[arg-type]
+    assert table.digest() != ratings_from_frame(shared, duplicates="last").digest()
+
+
+def test_a_column_of_agents_must_exist() -> None:
     with pytest.raises(
         DataError, match=r"no column 'ward' for the agents; .*The columns are 'user'"
     ):
         ratings_from_frame(frame(*OWNED), agent="ward")
+
+
+def test_a_user_of_two_tables_is_two_users_unless_refused() -> None:
+    tables = [frame(("a", 1, 1.0), ("b", 1, 1.0)), frame(("b", 2, 1.0))]
+    table = ratings_from_frames(tables)
+    assert table.users.owners is not None and table.users.owners.to_list() == [0, 0, 1]
+    with pytest.raises(DataError, match="several tables, such as 'b' in 0 and 1; rename or merge"):
+        ratings_from_frames(tables, shared_users="error")
 
 
 def test_tables_of_several_owners_are_united() -> None:
@@ -333,10 +383,6 @@ def test_tables_of_several_owners_are_united() -> None:
     ("tables", "message"),
     [
         ([], "there are no tables; pass at least one"),
-        (
-            [frame(("a", 1, 1.0), ("b", 1, 1.0)), frame(("b", 2, 1.0))],
-            "1 users have ratings in several tables: user 'b' in 0 and 1; all ratings of",
-        ),
         ([frame(("a", 1, 1.0)), frame(("b", 1, NAN))], "table 1: 1 of 1 ratings are missing, NaN"),
         (
             [frame(("a", 7, 1.0)), frame(("b", "7", 1.0))],

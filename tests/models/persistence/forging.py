@@ -43,9 +43,10 @@ def forge_tensors(folder: Path, part: str, **changes: Any) -> None:
     forge(folder, name, save_tensors({k: v for k, v in arrays.items() if v is not None}))
 
 
-def arrow(column: Any, name: str = "id") -> bytes:
+def arrow(column: Any, name: str = "id", compression: str | None = None) -> bytes:
     buffer = io.BytesIO()
     table = pa.table({name: column})
-    with pa.ipc.new_file(buffer, table.schema) as writer:
+    options = pa.ipc.IpcWriteOptions(compression=compression)
+    with pa.ipc.new_file(buffer, table.schema, options=options) as writer:
         writer.write_table(table)
     return buffer.getvalue()

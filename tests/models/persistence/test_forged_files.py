@@ -1,5 +1,6 @@
 """What is altered is never loaded; each way to be wrong has its sentence."""
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -99,6 +100,18 @@ FORGERIES: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda at: forge(at, "items.arrow", arrow(FILMS[1:])),
         "items.arrow contains 19 ids for 20 rows",
     ),
+    "far too many ids": (
+        lambda at: forge(at, "items.arrow", arrow(np.zeros(10**6, np.int64))),
+        "items.arrow contains 1000000 ids for 20 rows",
+    ),
+    "compressed ids": (
+        lambda at: forge(at, "items.arrow", arrow(FILMS, compression="zstd")),
+        "items.arrow is compressed, and may need far more memory than it has bytes",
+    ),
+    "tensors of a sparse file": (
+        lambda at: _sparse(at, 10**11),
+        r"shared.safetensors needs about 16,000.0 GB of memory, more than 80 % of the .* available",
+    ),
     "an id twice": (
         lambda at: forge(at, "items.arrow", arrow([*FILMS[1:], FILMS[1]])),
         "items.arrow contains duplicate ids",
@@ -157,7 +170,7 @@ FORGERIES: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "negative counts": (
         lambda at: forge_tensors(at, "shared", counts=np.full(20, -1)),
-        "does not contain a valid model: counts are no list of whole numbers",
+        "does not contain a valid model: counts are not non-negative integers",
     ),
     "counts that do not add up": (
         lambda at: forge_tensors(at, "private", seen_counts=np.ones(60, np.int64)),
@@ -262,6 +275,22 @@ def _flip(path: Path) -> None:
 def _link(path: Path) -> None:
     path.rename(path.parent.parent / "elsewhere")
     path.symlink_to(path.parent.parent / "elsewhere")
+
+
+def _sparse(at: Path, n_items: int) -> None:
+    """Arrays of zeros that take no space on disk."""
+    shapes = {"counts": [n_items], "factors": [n_items, 3], "item_biases": [n_items]}
+    kinds = {"counts": "I64", "factors": "F64", "item_biases": "F64"}
+    entries, end = {}, 0
+    for name, shape in shapes.items():
+        start, end = end, end + 8 * int(np.prod(shape))
+        entries[name] = {"dtype": kinds[name], "shape": shape, "data_offsets": [start, end]}
+    header = json.dumps(entries).encode()
+    with (at / "shared.safetensors").open("wb") as file:
+        file.write(len(header).to_bytes(8, "little") + header)
+        file.truncate(8 + len(header) + end)
+    entry = {"sha256": "0" * 64, "bytes": 8 + len(header) + end}
+    reseal(at, lambda card: card["files"].update({"shared.safetensors": entry}))
 
 
 def _pipe(path: Path) -> None:

@@ -11,22 +11,36 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from sklearn.exceptions import NotFittedError
-from tests.report.displays.small_runs import GOSSIP, axes
+from tests.report.displays.small_runs import EXACT, GOSSIP, axes
 
 import grassvine as gv
 from grassvine.foundations.errors import InputError, MissingExtra
 from grassvine.report.displays import (
     AgreementDisplay,
     AnglesDisplay,
+    CandidatesDisplay,
     ConvergenceDisplay,
     NetworkDisplay,
+    PredictionsDisplay,
+    ValidationDisplay,
 )
 
+TRUTH = np.linspace(0.0, 5.0, 200)
+PATH = {
+    "rank": np.array([0.0, 2.0, 2.0]),
+    "regularization": np.array([1.0, 1.0, 0.5]),
+    "rmse": np.array([1.2, 0.9, 1.1]),
+    "n_sums": np.array([2.0, 3.0, 4.0]),
+    "chosen": np.array([0.0, 1.0, 0.0]),
+}
 DISPLAYS: dict[str, Callable[[Any], Any]] = {
     "convergence": lambda ax: ConvergenceDisplay.from_history(GOSSIP.history, ax=ax),
     "agreement": lambda ax: AgreementDisplay.from_history(GOSSIP.history, ax=ax),
     "network": lambda ax: NetworkDisplay.from_network(gv.networks.grid(6), ax=ax),
     "angles": lambda ax: AnglesDisplay.from_bases(GOSSIP.bases, ax=ax),
+    "validation": lambda ax: ValidationDisplay(PATH).plot(ax),
+    "candidates": lambda ax: CandidatesDisplay(EXACT.history, PATH).plot(ax),
+    "predictions": lambda ax: PredictionsDisplay.from_predictions(TRUTH, TRUTH**2, ax=ax),
 }
 every_display = pytest.mark.parametrize("display", DISPLAYS.values(), ids=DISPLAYS)
 
@@ -91,6 +105,7 @@ FITTED = SimpleNamespace(
     network_=gv.networks.ring(5),
     subspace_=GOSSIP.mean,
     subspaces_=GOSSIP.bases,
+    validation_path_=PATH,
 )
 
 
@@ -101,6 +116,7 @@ FITTED = SimpleNamespace(
         (AgreementDisplay, "history_"),
         (NetworkDisplay, "network_"),
         (AnglesDisplay, "subspaces_"),
+        (ValidationDisplay, "validation_path_"),
     ],
 )
 def test_an_estimator_is_read_by_what_it_learned(display: Any, needs: str) -> None:

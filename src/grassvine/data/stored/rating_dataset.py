@@ -1,4 +1,4 @@
-"""Ratings of many agents that stay in their files until each agent reads its own."""
+"""Ratings of many agents that stay in files until each agent reads its own part."""
 
 import hashlib
 import os
@@ -16,17 +16,23 @@ from grassvine.data.stored.rating_place import RatingPlace, find_ratings
 from grassvine.data.stored.rating_scan import RatingScan, scan_ratings
 from grassvine.data.tables.rating_input import Missing, Scale, united
 from grassvine.data.tables.rating_rules import RatingRules
-from grassvine.data.tables.rating_table import Duplicates, refuse_shared
+from grassvine.data.tables.rating_table import (
+    Duplicates,
+    SharedUsers,
+    owned_users,
+    refuse_shared,
+    separate_note,
+)
 from grassvine.foundations.arrays import Indices
 from grassvine.foundations.errors import DataError, unknown
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RatingDataset:
-    """Ratings in files, and what can be told of them without holding them.
+    """Labelled ratings in files, with their items, counts and range.
 
-    Make one with :meth:`by_column` or :meth:`by_file`. Each of its parts reads one agent's ratings
-    when it is called, which may be on another machine that sees the same files.
+    Create one with :meth:`by_column` or :meth:`by_file`. Calling a part reads one agent's ratings,
+    possibly on another machine that sees the same files.
 
     Attributes
     ----------
@@ -34,13 +40,13 @@ class RatingDataset:
         One for each agent, in the order of ``agents``.
     items : Ids
         The items of all agents, in the order that :class:`RatingTable` would have.
-    counts : array of int, one an item
-        How many ratings an item has; repeated ones count too.
+    counts : int array of shape (n_items,)
+        The number of ratings per item, repeated ones included.
     n_users, n_ratings : int
     lowest, highest : float
         The range of the ratings.
     assumed : tuple of str
-        Sentences that say what was assumed.
+        Sentences on what was assumed.
     """
 
     parts: tuple[RatingPart, ...]
@@ -64,22 +70,23 @@ class RatingDataset:
         duplicates: Duplicates = "error",
         missing: Missing = "error",
         scale: Scale | None = None,
+        shared_users: SharedUsers = "separate",
     ) -> "RatingDataset":
-        """Take ratings from Parquet with a column that names the agent of each.
+        """Create a dataset from Parquet files with a column that names the agent of each rating.
 
         Parameters
         ----------
         source : path
-            A Parquet file, a folder of them, or a pattern such as ``"ratings/*.parquet"``. Names of
-            folders such as ``shop=north`` are a column of what lies in them.
+            A Parquet file, a folder of them, or a pattern such as ``"ratings/*.parquet"``. Folder
+            names such as ``shop=north`` become a column.
         agent : str
-            The column; agents are in the order of their names.
+            The column; agents are sorted by name.
         user, item, rating : str, optional
-            The columns; found by their names unless told.
-        duplicates, missing, scale
-            As :func:`ratings_from_frame` has them. Repeated pairs are met by the agents.
+            The columns; found by name if omitted.
+        duplicates, missing, scale, shared_users
+            As in :func:`ratings_from_frame`. Duplicates are found when the agents read their parts.
         """
-        rules = RatingRules(duplicates, missing, scale)
+        rules = RatingRules(duplicates, missing, scale, shared_users)
         chosen = {"user": user, "item": item, "rating": rating}
         found = find_ratings(_absolute(source), chosen, agent)
         scan = scan_ratings(found, rules)
@@ -98,15 +105,16 @@ class RatingDataset:
         duplicates: Duplicates = "error",
         missing: Missing = "error",
         scale: Scale | None = None,
+        shared_users: SharedUsers = "separate",
     ) -> "RatingDataset":
-        """Take ratings from a file an agent, of any form that :func:`read_table` reads.
+        """Create a dataset from one file per agent, in any format that :func:`read_table` reads.
 
-        Files that are not Parquet are gone through whole, one after the other, to list the items.
-        For the parameters see :meth:`by_column`.
+        Files other than Parquet are read completely, one after another, to list the items. For the
+        parameters see :meth:`by_column`.
         """
         if isinstance(sources, str | os.PathLike) or not len(sources):
-            raise DataError(f"the files are {sources!r}; give a list with one file an agent.")
-        rules = RatingRules(duplicates, missing, scale)
+            raise DataError(f"the files are {sources!r}; pass a list with one file per agent.")
+        rules = RatingRules(duplicates, missing, scale, shared_users)
         chosen = {"user": user, "item": item, "rating": rating}
         places: list[RatingPlace] = []
         scans: list[RatingScan] = []
@@ -131,22 +139,27 @@ class RatingDataset:
         rules: RatingRules,
         assumed: tuple[str, ...],
     ) -> "RatingDataset":
-        """Put together what was counted in each table."""
+        """Combine the scans of the tables."""
         items, item = Ids.number(united([scan.items for scan in scans], "item"), "item")
         counts = np.zeros(len(items), dtype=np.int64)
         np.add.at(counts, item, np.concatenate([scan.counts.to_numpy() for scan in scans]))
         lowest = min(scan.lowest for scan in scans)
         highest = max(scan.highest for scan in scans)
+        n_users, note = _users(scans, names)
+        if note is not None:
+            if rules.shared_users == "error":
+                refuse_shared(note)
+            assumed += (separate_note(note),)
         if lowest == highest and counts.sum() > 1:
             assumed += (f"All ratings are {lowest:g}; there is nothing to learn.",)
         return cls(
             parts=tuple(
-                RatingPart(name, place, rules, items)
+                RatingPart(name, place, rules, items, owned=note is not None)
                 for name, place in zip(names, places, strict=True)
             ),
             items=items,
             counts=counts,
-            n_users=_n_users(scans, names),
+            n_users=n_users,
             n_ratings=sum(scan.n_ratings for scan in scans),
             lowest=lowest,
             highest=highest,
@@ -155,7 +168,7 @@ class RatingDataset:
 
     @property
     def agents(self) -> tuple[Any, ...]:
-        """The names of the agents: what their column calls them, or their files."""
+        """The names of the agents: values of their column, or file names."""
         return tuple(part.name for part in self.parts)
 
     def part(self, agent: Any) -> RatingPart:
@@ -170,15 +183,15 @@ class RatingDataset:
         return self.parts
 
     def mean(self) -> float:
-        """Return the mean of the ratings, to the last bit."""
+        """Return the mean rating, correctly rounded."""
         return float(self._sum(None) / self.n_ratings)
 
     def squares(self, centre: float) -> float:
-        """Return the sum of the squares of the ratings less a centre."""
+        """Return the sum of squared differences between the ratings and a centre."""
         return float(self._sum(centre))
 
     def digest(self) -> str:
-        """Return a sha256 of what was counted: ids of items, how often each was rated, the range.
+        """Return the SHA-256 of the summary: item ids, counts, range, numbers of users and ratings.
 
         It differs from the digest of a :class:`RatingTable`, which needs all ratings in memory:
         exchanging ratings between users does not change it.
@@ -191,7 +204,7 @@ class RatingDataset:
         return digest.hexdigest()
 
     def _sum(self, centre: float | None) -> Fraction:
-        """Add up the ratings, or their squares less a centre, table by table."""
+        """Add the ratings, or their squared differences from a centre, table by table."""
         import polars as pl
 
         largest = max(abs(self.lowest - (centre or 0.0)), abs(self.highest - (centre or 0.0)))
@@ -207,18 +220,16 @@ class RatingDataset:
 
 
 def _absolute(source: str | os.PathLike[str]) -> str:
-    """An agent's working folder may be another."""
+    """Return an absolute path, because an agent may have another working directory."""
     return os.path.abspath(source)
 
 
-def _n_users(scans: Sequence[RatingScan], names: Sequence[Any]) -> int:
-    """Count the users; one with several agents is refused."""
+def _users(scans: Sequence[RatingScan], names: Sequence[Any]) -> tuple[int, str | None]:
+    """Return the number of users, counting an id once per agent, and a note on shared ids."""
     import polars as pl
 
     users, user = Ids.number(united([scan.users for scan in scans], "user"), "user")
     owner = np.concatenate([scan.owners.to_numpy() for scan in scans])
-    owners = np.empty(len(users), dtype=np.int64)
-    owners[user] = owner
     by_file = scans[0].agents is None
-    refuse_shared(users, user, Ids(pl.Series(names)), owner, owners, by_file)
-    return len(users)
+    owned = owned_users(users, user, Ids(pl.Series(names)), owner, by_file)
+    return len(owned.users), owned.note

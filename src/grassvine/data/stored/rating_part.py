@@ -12,7 +12,7 @@ from grassvine.data.stored.rating_place import RatingPlace
 from grassvine.data.tables.files import Table
 from grassvine.data.tables.rating_input import ratings_from_frame
 from grassvine.data.tables.rating_rules import RatingRules
-from grassvine.data.tables.rating_table import RatingTable
+from grassvine.data.tables.rating_table import RatingTable, require_ratings_memory
 from grassvine.foundations.errors import DataError
 
 
@@ -30,12 +30,15 @@ class RatingPart:
     rules : RatingRules
     items : Ids
         The items of all agents.
+    owned : bool
+        Whether user ids are told apart by owner, because some occur with several agents.
     """
 
     name: Any
     place: RatingPlace
     rules: RatingRules
     items: Ids
+    owned: bool = False
 
     def __call__(self) -> Ratings:
         """Read the ratings, with indices of the shared items and users numbered from 0."""
@@ -49,8 +52,13 @@ class RatingPart:
             raise cause.within(f"agent {self.name!r}") from None
 
     def _read(self) -> RatingTable:
+        import polars as pl
+
         place = self.place
-        frame = collect(place.rows(self.name, times=self.rules.duplicates == "last"), place.source)
+        rows = place.rows(self.name, times=self.rules.duplicates == "last")
+        n_rows = collect(rows.select(pl.len()), place.source).item()
+        require_ratings_memory(n_rows, f"its part of {place.source}, {n_rows:,} ratings,")
+        frame = collect(rows, place.source)
         if not len(frame):
             raise DataError(
                 f"{place.source} no longer contains ratings of this agent; restore them, or create "
@@ -76,4 +84,7 @@ class RatingPart:
         # both id lists are ascending, so the entries of a user stay in order
         items = number.astype(np.int32)[own.ratings.items]
         ratings = Ratings(len(self.items), own.ratings.starts, items, own.ratings.values)
-        return RatingTable(own.users, self.items, ratings, assumed=own.assumed)
+        users = own.users
+        if self.owned:
+            users = Ids(users.series, pl.Series([self.name]).new_from_index(0, len(users)))
+        return RatingTable(users, self.items, ratings, assumed=own.assumed)

@@ -7,7 +7,10 @@ memory.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from grassvine.data.ids import as_column
+from grassvine.data.ratings import MIN_RATING, refuse_extreme
 from grassvine.data.stored.lazy_tables import collect
 from grassvine.data.stored.rating_place import FoundRatings, RatingPlace
 from grassvine.data.tables.rating_rules import RatingRules
@@ -116,6 +119,7 @@ def _checked(table: "pl.LazyFrame", rules: RatingRules, source: str) -> tuple[in
             n_known=known.len(),
             lowest=known.min(),
             highest=known.max(),
+            tiny=known.filter((known != 0) & (known.abs() < MIN_RATING)).min(),
             **{name: _n_missing(name, table.collect_schema()[name]) for name in ids},
         ),
         source,
@@ -140,12 +144,22 @@ def _checked(table: "pl.LazyFrame", rules: RatingRules, source: str) -> tuple[in
             f"all ratings in {source} are missing, NaN or infinite; provide at least one."
         )
     lowest, highest = float(stats["lowest"]), float(stats["highest"])
+    extremes = np.array([lowest, highest, stats["tiny"] or 0.0])
+    refuse_extreme(extremes, lambda k: _place(table, extremes[k], source))
     if rules.scale is not None and not rules.scale[0] <= lowest <= highest <= rules.scale[1]:
         raise DataError(
             f"the ratings in {source} range from {lowest:g} to {highest:g}, outside the scale from "
             f"{rules.scale[0]:g} to {rules.scale[1]:g}; fix them, or change the scale."
         )
     return n_rows, lowest, highest
+
+
+def _place(table: "pl.LazyFrame", rating: float, source: str) -> str:
+    import polars as pl
+
+    same = table.select("rating").with_row_index().filter(pl.col("rating") == rating)
+    row = collect(same.head(1), source).item(0, 0)
+    return f"in row {row} (counting from 0) of {source}"
 
 
 def _n_missing(name: str, kind: "pl.DataType") -> "pl.Expr":

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grassvine.data.tables.archives import ZIP, extract_table
+from grassvine.data.tables.arrow_size import arrow_size
 from grassvine.data.tables.decoding import as_utf8, without_rows
 from grassvine.data.tables.delimited import read_delimited
 from grassvine.data.tables.json_lines import (
@@ -22,8 +23,10 @@ from grassvine.data.tables.json_lines import (
     read_json_lines,
     read_json_list,
 )
+from grassvine.data.tables.parquet_size import parquet_size
 from grassvine.data.tables.text import BYTE_ORDER_MARK, LONGEST_LINE, refuse_foreign
 from grassvine.foundations.errors import DataError, noting
+from grassvine.foundations.memory import require_memory
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,6 +34,9 @@ if TYPE_CHECKING:
 GZIP = b"\x1f\x8b"
 MAX_EXPANSION = 200  # of a gzip file; ratings expand to about ten times their size
 CHUNK = 2**20
+# Peak memory while a table is read and numbered, in multiples of its size; measured with ratings.
+COPIES = 2
+JSON_COPIES = 8  # of the text: every value becomes a Python object
 
 FORMATS = "CSV, TSV, Parquet, Feather or JSON"
 READERS = {b"PAR1": "read_parquet", b"ARROW1": "read_ipc", b"\xff\xff\xff\xff": "read_ipc_stream"}
@@ -100,9 +106,11 @@ def read_table(
     data = without_rows(data, name, skip_rows)
     by_suffix = Path(member.removesuffix(".gz")).suffix.lower()
     with noting(assumed):
-        if is_json_list(data):
-            return Table(read_json_list(data, name), assumed)
-        if is_json_lines(data) or by_suffix in (".json", ".jsonl", ".ndjson"):
+        is_list = is_json_list(data)
+        if is_list or is_json_lines(data) or by_suffix in (".json", ".jsonl", ".ndjson"):
+            require_memory(JSON_COPIES * len(data), name, DataError)
+            if is_list:
+                return Table(read_json_list(data, name), assumed)
             frame, lines = read_json_lines(data, name, 1 + skip_rows)
         else:
             frame, more, lines = read_delimited(data, name, separator, header, 1 + skip_rows)
@@ -112,7 +120,10 @@ def read_table(
 
 def _content(source: str | os.PathLike[str]) -> bytes:
     try:
-        return sys.stdin.buffer.read() if os.fspath(source) == "-" else Path(source).read_bytes()
+        if os.fspath(source) == "-":
+            return sys.stdin.buffer.read()
+        require_memory(COPIES * os.path.getsize(source), str(source), DataError)
+        return Path(source).read_bytes()
     except FileNotFoundError:
         raise DataError(f"{source} does not exist; use an existing file ({FORMATS}).") from None
     except IsADirectoryError:
@@ -136,6 +147,7 @@ def _decompressed(data: bytes, name: str) -> bytes:
                             f"{name} expands to more than {MAX_EXPANSION} times its size; "
                             "decompress it yourself if you trust it."
                         )
+                require_memory(len(whole), name, DataError)
         except (gzip.BadGzipFile, EOFError, zlib.error) as cause:
             raise DataError(
                 f"{name} is truncated or corrupt ({cause}); download or create it again."
@@ -148,8 +160,12 @@ def _columnar(data: bytes, reader: str, name: str) -> "pl.DataFrame":
     import polars as pl
 
     try:
+        size = parquet_size(data) if reader == "read_parquet" else arrow_size(data).n_bytes
+        require_memory(COPIES * size, name, DataError)
         frame: pl.DataFrame = getattr(pl, reader)(data)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as cause:
+    except DataError:
+        raise
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as cause:
         raise DataError(f"{name} cannot be read ({cause}); save it again.") from None
     check_column_types(frame.schema, name)
     if not len(frame):

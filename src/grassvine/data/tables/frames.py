@@ -16,8 +16,14 @@ if TYPE_CHECKING:
     import narwhals
 
 
-def open_frame(frame: Any) -> "narwhals.DataFrame[Any]":
-    """Wrap a frame of pandas, polars, pyarrow or another library with narwhals."""
+def open_frame(frame: Any, *, any_names: bool = False) -> "narwhals.DataFrame[Any]":
+    """Wrap a frame of pandas, polars, pyarrow or another library with narwhals.
+
+    Parameters
+    ----------
+    any_names : bool, default=False
+        Whether to accept column names that are not text.
+    """
     import narwhals
     from narwhals.exceptions import DuplicateError
 
@@ -37,7 +43,7 @@ def open_frame(frame: Any) -> "narwhals.DataFrame[Any]":
             "pyarrow (other functions take arrays and matrices)."
         ) from None
     invalid = [name for name in names if not isinstance(name, str)]
-    if invalid:
+    if invalid and not any_names:
         raise DataError(f"the column name {invalid[0]!r} is not text; rename the column.")
     if not len(whole):
         raise DataError(

@@ -5,10 +5,13 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from grassvine.foundations.documents import RepeatedKey, parse_json
 from grassvine.foundations.errors import DataError
 
 if TYPE_CHECKING:
     import polars as pl
+
+INTEGERS = range(-(2**63), 2**64)  # int64 and uint64
 
 
 def is_json_lines(data: bytes) -> bool:
@@ -19,6 +22,8 @@ def is_json_lines(data: bytes) -> bool:
         return isinstance(json.loads(data.split(b"\n", 1)[0]), dict)
     except ValueError:
         return False
+    except RecursionError:  # the reader tells the line
+        return True
 
 
 def is_json_list(data: bytes) -> bool:
@@ -43,25 +48,13 @@ def read_json_list(data: bytes, name: str) -> "pl.DataFrame":
 
 def _load(text: bytes, place: str) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_unique)
+        return parse_json(text)
     except RepeatedKey as cause:
-        raise DataError(f"{place} contains the key {cause.args[0]!r} twice; keep one.") from None
+        raise DataError(f"{place} contains the key {cause.key!r} twice; keep one.") from None
     except ValueError as cause:
         raise DataError(
             f"{place} is not valid JSON ({cause}); write one object per line, or a list of objects."
         ) from None
-
-
-class RepeatedKey(Exception):
-    """An object has two values for one key."""
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise RepeatedKey(next(key for key in keys if keys.count(key) > 1))
-    return found
 
 
 def _table(rows: Iterable[Any], place: Callable[[int], str], name: str) -> "pl.DataFrame":
@@ -91,6 +84,16 @@ def _column(key: str, values: list[Any], name: str) -> "pl.Series":
     import polars as pl
 
     kinds = {type(value): value for value in values if value is not None}
+    if kinds.keys() & {list, dict}:
+        raise DataError(
+            f"the column {key!r} of {name} contains lists or objects; remove it, or save it as "
+            "numbers, text or dates."
+        )
+    if int in kinds and (far := [v for v in values if type(v) is int and v not in INTEGERS]):
+        raise DataError(
+            f"the column {key!r} of {name} contains {str(far[0])[:40]}, which is not a 64-bit "
+            "integer; save it as text."
+        )
     if set(kinds) == {int, float}:
         return pl.Series(key, values, dtype=pl.Float64, strict=False)
     if len(kinds) > 1:

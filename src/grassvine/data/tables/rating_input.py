@@ -7,7 +7,7 @@ import numpy as np
 
 from grassvine.data.ids import Ids, as_column, kind_of
 from grassvine.data.places import places
-from grassvine.data.ratings import Ratings
+from grassvine.data.ratings import Ratings, refuse_extreme
 from grassvine.data.tables.columns import guess_columns, listing, named_column, option_list
 from grassvine.data.tables.files import Table
 from grassvine.data.tables.frames import numbers_in, open_frame
@@ -15,10 +15,12 @@ from grassvine.data.tables.rating_table import (
     Duplicates,
     RatingTable,
     Rows,
+    SharedUsers,
     make_table,
     refuse_outside,
 )
 from grassvine.data.tables.times import time_order
+from grassvine.data.tables.wide import wide_ratings
 from grassvine.foundations.arrays import Array, Indices, as_numbers
 from grassvine.foundations.errors import DataError, Option, noting
 from grassvine.foundations.options import choice
@@ -46,8 +48,11 @@ def ratings_from_frame(
     duplicates: Duplicates = "error",
     missing: Missing = "error",
     scale: Scale | None = None,
+    shared_users: SharedUsers = "separate",
 ) -> RatingTable:
-    """Build a rating table from a data frame with one row per rating.
+    """Build a rating table from a data frame with one row per rating, or one row per user.
+
+    :mod:`grassvine.data.tables.wide` says which frames have one row per user.
 
     Parameters
     ----------
@@ -67,11 +72,13 @@ def ratings_from_frame(
         How to treat rows whose rating is missing, NaN or infinite.
     scale : (low, high), optional
         Lowest and highest valid rating.
+    shared_users : {"separate", "error"}, default="separate"
+        How to treat a user id with ratings of several agents: as a separate user of each.
     """
     columns = {"user": user, "item": item, "rating": rating}
     rows, assumed = _rows_of_frame(frame, columns, agent, missing, scale, duplicates)
     with noting(assumed):
-        return make_table(rows, duplicates, assumed)
+        return make_table(rows, duplicates, assumed, shared_users)
 
 
 def ratings_from_frames(
@@ -83,10 +90,12 @@ def ratings_from_frames(
     duplicates: Duplicates = "error",
     missing: Missing = "error",
     scale: Scale | None = None,
+    shared_users: SharedUsers = "separate",
 ) -> RatingTable:
     """Build a rating table from one data frame per agent: agent k holds the users of frame k.
 
-    The items are those of all frames. A user may occur in one frame only. For the parameters see
+    The items are those of all frames. A user id that occurs in several frames stands for separate
+    users, whose owners are the numbers of the frames. For the parameters see
     :func:`ratings_from_frame`.
     """
     import polars as pl
@@ -113,7 +122,7 @@ def ratings_from_frames(
         if all(part.times is None for part in parts)
         else np.concatenate([part.time_order() for part in parts]),
     )
-    table = make_table(all_rows, duplicates, tuple(assumed))
+    table = make_table(all_rows, duplicates, tuple(assumed), shared_users)
     return RatingTable(table.users, table.items, table.ratings, table.owners, None, table.assumed)
 
 
@@ -122,18 +131,21 @@ def ratings_from_arrays(
     items: object,
     ratings: object,
     *,
+    agents: object = None,
     duplicates: Duplicates = "error",
     missing: Missing = "error",
     scale: Scale | None = None,
+    shared_users: SharedUsers = "separate",
 ) -> RatingTable:
-    """Build a rating table from one user id, item id and rating per entry.
+    """Build a rating table from one user id, item id, rating and perhaps agent per entry.
 
-    For the parameters see :func:`ratings_from_frame`.
+    For the other parameters see :func:`ratings_from_frame`.
     """
+    owners = None if agents is None else as_column(agents, "agent")
     rows, assumed = _checked(
-        as_column(users, "user"), as_column(items, "item"), _values(ratings), None, missing, scale
+        as_column(users, "user"), as_column(items, "item"), _values(ratings), owners, missing, scale
     )
-    return make_table(rows, duplicates, assumed)
+    return make_table(rows, duplicates, assumed, shared_users)
 
 
 def ratings_from_matrix(matrix: Any) -> RatingTable:
@@ -164,6 +176,7 @@ def ratings_from_matrix(matrix: Any) -> RatingTable:
             f"the matrix has shape {shape}; pass a 2-d matrix with one row per user and one column "
             "per item."
         )
+    refuse_extreme(values, lambda k: f"in row {user[k]}, column {item[k]} (counting from 0)")
     n_users, n_items = shape
     ratings = Ratings.from_arrays(user, item, values, n_users=n_users, n_items=n_items)
     users, items = (Ids(pl.Series(np.arange(count))) for count in (n_users, n_items))
@@ -191,10 +204,15 @@ def _rows_of_table(
     scale: object,
     duplicates: str,
 ) -> tuple[Rows, tuple[str, ...]]:
-    table = open_frame(read.frame)
+    table = open_frame(read.frame, any_names=True)
     names = table.columns
     if agent is not None:
-        named_column(names, agent, "agent")
+        named_column([name for name in names if isinstance(name, str)], agent, "agent")
+    wide = wide_ratings(table, chosen, agent)
+    if wide is not None:
+        rows, more = _checked(wide.users, wide.items, wide.values, wide.agents, missing, scale)
+        return rows, (*read.assumed, wide.note, *more)
+    open_frame(table.to_native())  # refuses names that are not text
     columns, by_place = guess_columns([name for name in names if name != agent], chosen)
     assumed = read.assumed
     if by_place:
@@ -281,6 +299,7 @@ def _checked(
             f"got {len(users)} users, {len(items)} items and ratings of shape {values.shape}; "
             "pass one of each per rating."
         )
+    refuse_extreme(values, lambda k: f"in {places([k], lines)}")
     known = np.isfinite(values)
     n_unknown = int((~known).sum())
     assumed: tuple[str, ...] = ()

@@ -11,6 +11,7 @@ from grassvine.data.ratings import Ratings, order_of_entries
 from grassvine.data.split import hold_out_ratings, split_users, split_users_by_owner
 from grassvine.foundations.arrays import Array, Indices
 from grassvine.foundations.errors import DataError, Option
+from grassvine.foundations.memory import require_memory
 from grassvine.foundations.options import choice, whole_number
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 Duplicates = Literal["error", "mean", "last"]
 DUPLICATES = ("error", "mean", "last")
+RATING_BYTES = 200  # peak memory per rating while a model is fitted; measured with 1.8 million
+SharedUsers = Literal["separate", "error"]
+SHARED_USERS = ("separate", "error")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +33,9 @@ class RatingTable:
     Attributes
     ----------
     users, items : Ids
-        User number k of the ratings is ``users.series[k]``, item number i ``items.series[i]``.
+        User number k of the ratings is ``users.series[k]``, item number i ``items.series[i]``. If
+        a user has ratings with several owners, the users of each owner are separate, and ``users``
+        has their owners.
     ratings : Ratings
     owners : array of int, or None
         The number of the agent that holds each user's ratings, if the table names owners.
@@ -55,6 +61,16 @@ class RatingTable:
     def n_ratings(self) -> int:
         """The number of ratings."""
         return self.ratings.n_values
+
+    @property
+    def users_with_owners(self) -> Ids:
+        """The users, with their owners if the table names them."""
+        import polars as pl
+
+        if self.users.owners is not None or self.owners is None:
+            return self.users
+        names = pl.Series(self.owners) if self.agents is None else self.agents.at(self.owners)
+        return Ids(self.users.series, names)
 
     @property
     def counts(self) -> Indices:
@@ -156,21 +172,28 @@ class Rows:
         return np.zeros(len(self.values), dtype=np.int64) if self.times is None else self.times
 
 
-def make_table(rows: Rows, duplicates: str, assumed: tuple[str, ...]) -> RatingTable:
+def make_table(
+    rows: Rows, duplicates: str, assumed: tuple[str, ...], shared_users: str = "separate"
+) -> RatingTable:
     """Number users, items and agents, and see to it that each user rates each item once.
 
     The order of the rows does not matter to a bit of the result, except among ratings of equal or
     no time under ``duplicates="last"``.
     """
     choice("duplicates", duplicates, DUPLICATES, error=DataError)
+    choice("shared_users", shared_users, SHARED_USERS, error=DataError)
+    require_ratings_memory(len(rows.values), f"a table of {len(rows.values):,} ratings")
     users, user = Ids.number(rows.users, "user")
     items, item = Ids.number(rows.items, "item")
     owners, agents = None, None
     if rows.agents is not None:
         agents, agent = Ids.number(rows.agents, "agent")
-        owners = np.empty(len(users), dtype=np.int64)
-        owners[user] = agent
-        refuse_shared(users, user, agents, agent, owners, rows.agents_are_tables)
+        owned = owned_users(users, user, agents, agent, rows.agents_are_tables)
+        if owned.note is not None:
+            if shared_users == "error":
+                refuse_shared(owned.note)
+            assumed += (separate_note(owned.note),)
+        users, user, owners = owned.users, owned.user, owned.owners
     value = rows.values
     order = np.argsort(value if duplicates == "mean" else rows.time_order(), kind="stable")
     order = order[order_of_entries(user[order], item[order], len(items))]
@@ -195,6 +218,11 @@ def make_table(rows: Rows, duplicates: str, assumed: tuple[str, ...]) -> RatingT
     if ratings.n_values > 1 and np.ptp(ratings.values) == 0:
         assumed += (f"All ratings are {ratings.values[0]:g}; there is nothing to learn.",)
     return RatingTable(users, items, ratings, owners, agents, assumed)
+
+
+def require_ratings_memory(n_ratings: int, what: str) -> None:
+    """Refuse more ratings than can be learned from in memory."""
+    require_memory(RATING_BYTES * n_ratings, what, DataError)
 
 
 def refuse_outside(scale: object, values: Array, users: "pl.Series", items: "pl.Series") -> None:
@@ -235,22 +263,71 @@ def _refuse_duplicates(users: "pl.Series", items: "pl.Series") -> None:
     )
 
 
-def refuse_shared(
-    users: Ids, user: Indices, agents: Ids, agent: Indices, owners: Indices, are_tables: bool
-) -> None:
-    """Refuse a user whose ratings lie with several agents."""
+@dataclass(frozen=True, slots=True, eq=False)
+class OwnedUsers:
+    """Users, each with one owner.
+
+    Attributes
+    ----------
+    users : Ids
+        With owners if any id has several.
+    user : array of int
+        The user of each row.
+    owners : array of int
+        The number of each user's owner.
+    note : str or None
+        A clause on ids with several owners, if there are any.
+    """
+
+    users: Ids
+    user: Indices
+    owners: Indices
+    note: str | None
+
+
+def owned_users(
+    users: Ids, user: Indices, agents: Ids, agent: Indices, are_tables: bool
+) -> OwnedUsers:
+    """Tell users of different owners apart.
+
+    Parameters
+    ----------
+    users, agents : Ids
+    user, agent : arrays of int
+        The user and the agent of each row.
+    are_tables : bool
+        Whether the agents are numbered tables, for messages.
+    """
+    owners = np.empty(len(users), dtype=np.int64)
+    owners[user] = agent
     strays = np.flatnonzero(owners[user] != agent)
     if not len(strays):
-        return
+        return OwnedUsers(users, user, owners, None)
     where, what = ("in", "table") if are_tables else ("with", "agent")
     shared, first = np.unique(user[strays], return_index=True)
     examples = []
     for number, place in list(zip(shared, strays[first], strict=True))[:3]:
         pair = sorted((int(agent[place]), int(owners[number])))
         one, other = agents.at(np.array(pair))
-        examples.append(f"user {users.series[int(number)]!r} {where} {one!r} and {other!r}")
+        examples.append(f"{users.series[int(number)]!r} {where} {one!r} and {other!r}")
+    note = (
+        f"{len(shared)} user ids have ratings {where} several {what}s, such as "
+        f"{', '.join(examples)}"
+    )
+    pairs, number = np.unique(user * len(agents) + agent, return_inverse=True)
+    ids, names = users.at(pairs // len(agents)), agents.at(pairs % len(agents))
+    return OwnedUsers(Ids(ids, names), number, pairs % len(agents), note)
+
+
+def separate_note(note: str) -> str:
+    """Return the sentence on ids that stand for several users."""
+    return f"{note}; they are separate users."
+
+
+def refuse_shared(note: str) -> None:
+    """Refuse ids that have ratings with several owners."""
     raise DataError(
-        f"{len(shared)} users have ratings {where} several {what}s: {', '.join(examples)}"
-        f"{', …' if len(shared) > 3 else ''}; all ratings of a user lie {where} one {what}, so "
-        "bring them together, or tell the users apart."
+        f"{note}; rename or merge them, or use ",
+        Option("shared_users", "separate"),
+        " to take them for separate users.",
     )

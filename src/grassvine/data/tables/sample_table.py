@@ -3,10 +3,11 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from grassvine.data.ids import Ids, add_ids, as_column
 from grassvine.data.places import places
 from grassvine.data.tables.columns import listing, named_column
 from grassvine.data.tables.files import Table
@@ -14,24 +15,34 @@ from grassvine.data.tables.frames import numbers_in, open_frame
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError, noting
 
+if TYPE_CHECKING:
+    import polars as pl
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SampleTable:
-    """A samples×features matrix, the feature names, and notes on what was assumed."""
+    """A samples×features matrix, the feature names, notes on what was assumed, and owners."""
 
     samples: Array
     features: tuple[str, ...]
     assumed: tuple[str, ...] = ()
+    owners: "pl.Series | None" = None
 
     def hash(self) -> str:
         """Return the SHA-256 of names and numbers, which does not depend on the row order."""
         numbers = self.samples + 0.0  # −0 is 0
         digest = hashlib.sha256(b"grassvine samples 1\n" + repr(self.features).encode())
+        if self.owners is not None:
+            owners, owner = Ids.number(self.owners, "owner")
+            numbers = np.column_stack([numbers, owner])
+            add_ids(digest, owners)
         digest.update(numbers[np.lexsort(numbers.T)].astype("<f8").tobytes())
         return digest.hexdigest()
 
 
-def samples_from_frame(frame: Any, features: Sequence[str] | None = None) -> SampleTable:
+def samples_from_frame(
+    frame: Any, features: Sequence[str] | None = None, owner: str | None = None
+) -> SampleTable:
     """Build a sample table from a data frame with one row per sample.
 
     Parameters
@@ -39,14 +50,21 @@ def samples_from_frame(frame: Any, features: Sequence[str] | None = None) -> Sam
     frame : data frame or Table
     features : sequence of str, optional
         Columns to use; by default, all numeric ones. ``assumed`` names the others.
+    owner : str, optional
+        Column that names the owner of each sample; it is not a feature.
     """
     read = frame if isinstance(frame, Table) else Table(frame)
     with noting(read.assumed):
-        return _samples(read, features)
+        return _samples(read, features, owner)
 
 
-def _samples(read: Table, features: Sequence[str] | None) -> SampleTable:
+def _samples(read: Table, features: Sequence[str] | None, owner: str | None) -> SampleTable:
     table = open_frame(read.frame)
+    owners = None
+    if owner is not None:
+        named = table[named_column(table.columns, owner, "owner")]
+        owners = as_column(named.to_list(), "owner", read.lines)
+        table = table.drop(owner)
     names = table.columns
     assumed = read.assumed
     if features is None:
@@ -68,4 +86,4 @@ def _samples(read: Table, features: Sequence[str] | None) -> SampleTable:
                 f"the feature {name!r} is missing, NaN or infinite in {len(bad)} of {len(column)} "
                 f"rows ({places(bad, read.lines)}); remove those rows or fill in the values."
             )
-    return SampleTable(np.column_stack(columns), tuple(chosen), assumed)
+    return SampleTable(np.column_stack(columns), tuple(chosen), assumed, owners)

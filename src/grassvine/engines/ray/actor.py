@@ -40,7 +40,7 @@ class AgentActor:
         self._limit = one_blas_thread()  # never exited, so it holds for the life of the actor
         self._factories: Mapping[int, AgentFactory] = {}
         self._agents: dict[int, Agent] = {}
-        self._checkpoints: _CheckpointWriter | None = None
+        self._checkpoints: CheckpointWriter | None = None
         self._encoded: tuple[int, dict[int, bytes]] = (-1, {})  # slot, messages by sender
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="grassvine-prepare")
         self._precomputing: dict[int, Future[None]] = {}
@@ -55,7 +55,7 @@ class AgentActor:
         self._precomputing.clear()
         self._agents = {number: make() for number, make in self._factories.items()}
         self._encoded = (-1, {})
-        self._checkpoints = _CheckpointWriter(Path(folder), self._agents) if folder else None
+        self._checkpoints = CheckpointWriter(Path(folder), self._agents) if folder else None
         if self._checkpoints and mark.segments:
             self._checkpoints.restore(mark)
 
@@ -83,7 +83,7 @@ class AgentActor:
         local = [sender for sender in wanted if sender in self._agents]
         messages_by_sender |= {sender: self._message_bytes(slot, sender) for sender in local}
         reports = [
-            self._meeting(slot, receiver, [messages_by_sender[sender] for sender in senders])
+            self._meeting(slot, receiver, {s: messages_by_sender[s] for s in senders})
             for receiver, senders in inboxes
         ]
         self._precompute(slot + 1, {*local, *(receiver for receiver, _ in inboxes)})
@@ -139,11 +139,15 @@ class AgentActor:
             messages[sender] = attributed(agent, slot, lambda: encode(agent.outgoing(slot)))
         return messages[sender]
 
-    def _meeting(self, slot: int, receiver: int, messages: Sequence[bytes]) -> StepReport:
+    def _meeting(self, slot: int, receiver: int, messages: Mapping[int, bytes]) -> StepReport:
         agent = self._idle_agent(receiver)
 
         def meet() -> StepReport:
-            return agent.meet(slot, [decode(data, agent.expected(slot)) for data in messages])
+            shapes = agent.expected(slot)
+            inbox = [
+                decode(data, shapes, sender=sender, slot=slot) for sender, data in messages.items()
+            ]
+            return agent.meet(slot, inbox)
 
         report = attributed(agent, slot, meet)
         if self._checkpoints:
@@ -155,7 +159,7 @@ def _concluding(agent: Agent, slot: int) -> Callable[[], StepReport]:
     return lambda: agent.conclude(slot)
 
 
-class _CheckpointWriter:
+class CheckpointWriter:
     """Records the log of agents, writes their checkpoints and restores them."""
 
     def __init__(self, folder: Path, agents: Mapping[int, Agent]):

@@ -24,8 +24,10 @@ from typing import Any, TypeAlias
 
 from grassvine.foundations.errors import InputError, ModelError, OutputError, unknown
 from grassvine.foundations.files import exists
+from grassvine.foundations.folders import located, write_folder
+from grassvine.foundations.memory import require_memory
 from grassvine.models.persistence.card import Card
-from grassvine.models.persistence.folder import read, size_of, write_folder
+from grassvine.models.persistence.folder import OpenFolder, open_folder
 from grassvine.models.persistence.forms import FORMS, Form, Model, Part, Shape, form_of
 from grassvine.models.persistence.id_files import read_ids, write_ids
 from grassvine.models.persistence.sealed import MAX_BYTES, check_keys, digest, seal, unseal
@@ -41,6 +43,7 @@ from grassvine.models.persistence.tensors import (
 FORMAT = "grassvine model"
 PRIVATE_FORMAT = "grassvine private part"
 VERSION = 1
+COPIES = 4  # of a part in memory while it is read: the file, its arrays, aligned, and the model
 WRITERS = ("grassvine", "numpy", "polars", "safetensors")
 
 PathLike: TypeAlias = str | os.PathLike[str]
@@ -77,8 +80,8 @@ class Description:
         Versions of the packages that wrote it.
     nbytes : dict
         Size of each file.
-    private : bool
-        Whether there is a private part.
+    private : dict
+        What each file of the private part contains; empty if there is none.
     """
 
     kind: str
@@ -88,7 +91,7 @@ class Description:
     card: Card
     written_by: dict[str, str]
     nbytes: dict[str, int]
-    private: bool
+    private: dict[str, tuple[str, ...]]
 
 
 def save(
@@ -109,7 +112,7 @@ def save(
         Whether to replace an existing saved model; nothing else is ever replaced.
     """
     target, form = Path(os.path.abspath(path)), form_of(model)
-    replace = may_replace(target, overwrite)
+    may_replace(target, overwrite)
     shared, own = form.split(model)
     files = _encoded(SHARED, shared)
     body = {"kind": form.kind, "numbers": dict(shared.numbers), "files": _checksums(files)}
@@ -123,38 +126,44 @@ def save(
         checksums = _checksums(private_files)
         private_body = {"kind": form.kind, "shared": digest(body), "files": checksums}
         files[PRIVATE.card] = seal({"format": PRIVATE_FORMAT, "version": VERSION, **private_body})
-    write_folder(target, files, PRIVATE.all(), replace=replace)
+    write_folder(target, files, PRIVATE.all(), lambda: may_replace(target, overwrite))
     return target
 
 
 def load(path: PathLike, *, private: bool = True) -> Model:
     """Load a model from a folder, with its private part if present and requested."""
-    folder = Path(path)
-    document, form = _model_document(folder)
-    shared, sizes = _decoded(folder, SHARED, form.shared, document, {})
-    own = None
-    if private and form.private is not None and _has_private(folder):
-        private_document = _private_document(folder, document)
-        own, _ = _decoded(folder, PRIVATE, form.private, private_document, sizes)
+    names = SHARED.all() | PRIVATE.all() if private else SHARED.all()
+    with open_folder(Path(path), names) as folder:
+        document, form = _model_document(folder)
+        shared, sizes = _decoded(folder, SHARED, form.shared, document, {})
+        own = None
+        if form.private is not None and _has_private(folder):
+            private_document = _private_document(folder, document)
+            own, _ = _decoded(folder, PRIVATE, form.private, private_document, sizes)
     try:
         return form.combine(shared, own)
     except ModelError as cause:
-        raise ModelError(f"{folder}: {cause}") from None
+        raise ModelError(f"{folder.path}: {cause}") from None
     except InputError as cause:
-        raise ModelError(f"{folder} does not contain a valid model: {cause}") from None
+        raise ModelError(f"{folder.path} does not contain a valid model: {cause}") from None
 
 
 def inspect(path: PathLike) -> Description:
     """Summarise a saved model from its headers; arrays are neither read nor verified."""
-    folder = Path(path)
-    document, form = _model_document(folder)
-    sizes = _header(folder, SHARED, form.shared, document, {})
-    nbytes = {name: size_of(folder, name) for name in SHARED.all()}
-    private = form.private is not None and _has_private(folder)
-    if private and form.private is not None:
-        private_document = _private_document(folder, document)
-        sizes = _header(folder, PRIVATE, form.private, private_document, sizes)
-        nbytes |= {name: size_of(folder, name) for name in PRIVATE.all()}
+    with open_folder(Path(path), SHARED.all() | PRIVATE.all()) as folder:
+        document, form = _model_document(folder)
+        sizes = _header(folder, SHARED, form.shared, document, {})
+        nbytes = {name: folder.size_of(name) for name in SHARED.all()}
+        private: dict[str, tuple[str, ...]] = {}
+        if form.private is not None and _has_private(folder):
+            private_document = _private_document(folder, document)
+            sizes = _header(folder, PRIVATE, form.private, private_document, sizes)
+            nbytes |= {name: folder.size_of(name) for name in PRIVATE.all()}
+            private = {
+                PRIVATE.ids: (f"ids of {form.private.axis}",),
+                PRIVATE.tensors: tuple(form.private.layout),
+                PRIVATE.card: ("checksums",),
+            }
     return Description(
         kind=form.kind,
         version=document["version"],
@@ -167,11 +176,9 @@ def inspect(path: PathLike) -> Description:
     )
 
 
-def _model_document(folder: Path) -> tuple[dict[str, Any], Form]:
+def _model_document(folder: OpenFolder) -> tuple[dict[str, Any], Form]:
     """Return the validated content of model.json, and the form of the model."""
-    if not folder.is_dir():
-        raise ModelError(f"there is no folder {folder}; pass the folder of a saved model.")
-    where = str(folder / SHARED.card)
+    where = str(folder.path / SHARED.card)
     document = unseal(where, _json(folder, SHARED.card), form=FORMAT, version=VERSION)
     wanted = {"format", "version", "kind", "numbers", "files", "card", "written_by"}
     check_keys(where, document, wanted)
@@ -187,9 +194,9 @@ def _model_document(folder: Path) -> tuple[dict[str, Any], Form]:
     return document, FORMS[kind]
 
 
-def _private_document(folder: Path, shared: Mapping[str, Any]) -> dict[str, Any]:
+def _private_document(folder: OpenFolder, shared: Mapping[str, Any]) -> dict[str, Any]:
     """Return the validated content of private.json; raise if it belongs to another model."""
-    where = str(folder / PRIVATE.card)
+    where = str(folder.path / PRIVATE.card)
     document = unseal(where, _json(folder, PRIVATE.card), form=PRIVATE_FORMAT, version=VERSION)
     check_keys(where, document, {"format", "version", "kind", "shared", "files"})
     body = {key: shared[key] for key in ("kind", "numbers", "files")}
@@ -207,46 +214,48 @@ def _encoded(names: Names, part: Part) -> dict[str, bytes]:
 
 
 def _decoded(
-    folder: Path, names: Names, shape: Shape, document: Mapping[str, Any], sizes: Sizes
+    folder: OpenFolder, names: Names, shape: Shape, document: Mapping[str, Any], sizes: Sizes
 ) -> tuple[Part, Sizes]:
     """Read a part: check sizes, header and checksums, then parse arrays and ids."""
     sizes = _header(folder, names, shape, document, sizes)
-    data = {name: read(folder, name) for name in (names.tensors, names.ids)}
-    for name, content in data.items():
-        if hashlib.sha256(content).hexdigest() != document["files"][name]["sha256"]:
+    n_bytes = sum(folder.size_of(name) for name in (names.tensors, names.ids))
+    require_memory(COPIES * n_bytes, str(folder.path / names.tensors), ModelError)
+    for name in (names.tensors, names.ids):
+        if folder.sha256(name) != document["files"][name]["sha256"]:
             raise ModelError(
-                f"{folder / name} was modified after it was saved: its checksum differs; "
+                f"{folder.path / name} was modified after it was saved: its checksum differs; "
                 "save the model again."
             )
-    arrays = read_tensors(str(folder / names.tensors), data[names.tensors], shape.layout)
-    where, count = str(folder / names.ids), sizes[shape.axis]
-    ids = read_ids(where, data[names.ids], count, ascending=shape.ascending)
+    where = str(folder.path / names.tensors)
+    arrays = read_tensors(where, folder.read(names.tensors), shape.layout)
+    where, count = str(folder.path / names.ids), sizes[shape.axis]
+    ids = read_ids(where, folder.read(names.ids), count, ascending=shape.ascending)
     return Part(document.get("numbers", {}), arrays, ids), sizes
 
 
 def _header(
-    folder: Path, names: Names, shape: Shape, document: Mapping[str, Any], sizes: Sizes
+    folder: OpenFolder, names: Names, shape: Shape, document: Mapping[str, Any], sizes: Sizes
 ) -> Sizes:
     """Check the file sizes and the tensor header of a part; return the sizes of all axes."""
     for name in (names.tensors, names.ids):
-        size, wanted = size_of(folder, name), document["files"][name]["bytes"]
+        size, wanted = folder.size_of(name), document["files"][name]["bytes"]
         if size != wanted:
             raise ModelError(
-                f"{folder / name} has {size} bytes instead of {wanted}, so it was truncated or "
-                "modified; save the model again."
+                f"{folder.path / name} has {size} bytes instead of {wanted}, so it was truncated "
+                "or modified; save the model again."
             )
-    head = read(folder, names.tensors, max_bytes=LENGTH_BYTES + MAX_HEADER_BYTES)
+    head = folder.read(names.tensors, max_bytes=LENGTH_BYTES + MAX_HEADER_BYTES)
     n_bytes = document["files"][names.tensors]["bytes"]
-    return check_header(str(folder / names.tensors), head, n_bytes, shape.layout, sizes)
+    return check_header(str(folder.path / names.tensors), head, n_bytes, shape.layout, sizes)
 
 
-def _json(folder: Path, name: str) -> bytes:
-    if (size := size_of(folder, name)) > MAX_BYTES:
+def _json(folder: OpenFolder, name: str) -> bytes:
+    if (size := folder.size_of(name)) > MAX_BYTES:
         raise ModelError(
-            f"{folder / name} has {size} bytes, more than the limit of {MAX_BYTES}; save the "
+            f"{folder.path / name} has {size} bytes, more than the limit of {MAX_BYTES}; save the "
             "model again."
         )
-    return read(folder, name, max_bytes=MAX_BYTES)
+    return folder.read(name, max_bytes=MAX_BYTES)
 
 
 def _check_size(data: bytes) -> bytes:
@@ -271,18 +280,22 @@ def _check_files(where: str, files: object, names: Names) -> None:
         check_keys(f"{name} in files of {where}", entry, {"sha256", "bytes"})
 
 
-def _has_private(folder: Path) -> bool:
-    """Return whether any file of the private part exists; if one does, all must."""
-    return any(os.path.lexists(folder / name) for name in PRIVATE.all())
+def _has_private(folder: OpenFolder) -> bool:
+    """Return whether any file of the private part is open; if one exists, all must."""
+    return not PRIVATE.all().isdisjoint(folder.files)
 
 
 def may_replace(target: Path, overwrite: bool) -> bool:
     """Return whether the target exists; raise if it may not be replaced."""
-    if not os.path.lexists(target):
+    folder = located(target)
+    if not os.path.lexists(folder):
         return False
-    if target.is_symlink() or not target.is_dir():
+    if folder.is_symlink() or not folder.is_dir():
         raise OutputError(f"{target} already exists and is not a folder; choose another path.")
-    inside = {entry.name for entry in target.iterdir()}
+    try:
+        inside = set(os.listdir(folder))
+    except FileNotFoundError:  # replaced since
+        return may_replace(target, overwrite)
     if not inside:
         return True
     if unexpected := sorted(inside - SHARED.all() - PRIVATE.all()):
@@ -293,7 +306,8 @@ def may_replace(target: Path, overwrite: bool) -> bool:
     if not overwrite:
         raise exists(target)
     try:
-        _model_document(target)
+        with open_folder(target, SHARED.all()) as opened:
+            _model_document(opened)
     except ModelError as cause:
         raise OutputError(
             f"{target} already exists and is not a saved model ({cause}); choose another path."

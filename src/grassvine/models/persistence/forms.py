@@ -113,7 +113,7 @@ class RatingsForm:
             "seen_items": private.seen.items,
             "seen_values": private.seen.values,
         }
-        return part, Part({}, seen, private.users.series)
+        return part, Part({}, seen, _user_ids(private.users))
 
     def combine(self, shared: Part, private: Part | None) -> RatingsModel:
         """Combine the parts of a ratings model."""
@@ -147,7 +147,7 @@ class RatingsForm:
             raise ModelError("the ratings of a user are not sorted by item; save the model again.")
         starts = np.concatenate([[0], np.cumsum(counts)])
         seen = Ratings(n_items, starts, items, arrays["seen_values"])
-        return UserPart(Ids(private.ids), arrays["weights"], arrays["biases"], seen)
+        return UserPart(_users(private.ids), arrays["weights"], arrays["biases"], seen)
 
 
 class TasksForm:
@@ -235,6 +235,23 @@ def form_of(model: Model) -> Form:
     """Return the storage form of a model."""
     kinds = {RatingsModel: "ratings", TasksModel: "tasks", SubspaceModel: "subspace"}
     return FORMS[kinds[type(model)]]
+
+
+def _user_ids(users: Ids) -> "pl.Series":
+    """Return user ids, as a struct with their owners if they have any."""
+    import polars as pl
+
+    if users.owners is None:
+        return users.series
+    return pl.DataFrame({"id": users.series, "owner": users.owners}).to_struct()
+
+
+def _users(ids: "pl.Series") -> Ids:
+    import polars as pl
+
+    if not isinstance(ids.dtype, pl.Struct):
+        return Ids(ids)
+    return Ids(ids.struct.field("id").alias(""), ids.struct.field("owner").alias(""))
 
 
 def _names(features: tuple[str, ...]) -> "pl.Series":

@@ -1,25 +1,32 @@
-"""Ids as Arrow files with one column of a plain type.
+"""Ids as Arrow files with one column of a plain type, and perhaps one of their owners.
 
-Extension and nested types are rejected by the schema, before any value is read.
+In memory, ids with owners are a struct of both. Extension and nested types are rejected by the
+schema, before any value is read.
 """
 
 import io
 from typing import TYPE_CHECKING
 
 from grassvine.data.ids import as_column
+from grassvine.data.tables.arrow_size import arrow_size
 from grassvine.foundations.errors import DataError, ModelError
 
 if TYPE_CHECKING:
     import polars as pl
 
 COLUMN = "id"
+OWNER = "owner"
 MAGIC = b"ARROW1"
 
 
 def write_ids(ids: "pl.Series") -> bytes:
-    """Encode ids as one uncompressed column."""
+    """Encode ids, or a struct of ids and owners, as uncompressed columns."""
+    import polars as pl
+
     buffer = io.BytesIO()
-    ids.alias(COLUMN).to_frame().write_ipc(buffer, compression="uncompressed")
+    owned = isinstance(ids.dtype, pl.Struct)
+    frame = ids.struct.unnest() if owned else ids.alias(COLUMN).to_frame()
+    frame.write_ipc(buffer, compression="uncompressed")
     data = buffer.getvalue()
     check_schema("the id file", data)
     return data
@@ -31,26 +38,37 @@ def read_ids(name: str, data: bytes, count: int, *, ascending: bool) -> "pl.Seri
 
     check_schema(name, data)
     try:
-        column = pl.read_ipc(io.BytesIO(data))[COLUMN].rechunk().alias("")
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as cause:
+        size = arrow_size(data)
+    except ValueError as cause:
         raise ModelError(f"{name} cannot be read ({cause}); save the model again.") from None
-    if len(column) != count:
+    if size.compressed:
         raise ModelError(
-            f"{name} contains {len(column)} ids for {count} rows; use files of the same model."
+            f"{name} is compressed, and may need far more memory than it has bytes; save the model "
+            "again."
+        )
+    if size.rows != count:
+        raise ModelError(
+            f"{name} contains {size.rows} ids for {count} rows; use files of the same model."
         )
     try:
-        as_column(column, "saved")
+        frame = pl.read_ipc(io.BytesIO(data)).rechunk()
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as cause:
+        raise ModelError(f"{name} cannot be read ({cause}); save the model again.") from None
+    if len(frame) != count:
+        raise ModelError(f"{name} does not contain the {count} ids of its metadata; save it again.")
+    try:
+        as_column(frame[COLUMN], "saved")
     except DataError as cause:
         raise ModelError(f"in {name}: {cause}") from None
-    if column.n_unique() != count:
+    if frame.n_unique() != count:
         raise ModelError(f"{name} contains duplicate ids; save the model again.")
-    if ascending and not column.is_sorted():
+    if ascending and not frame.sort(frame.columns).equals(frame):
         raise ModelError(f"the ids in {name} are not in ascending order; save the model again.")
-    return column
+    return frame.to_struct("") if OWNER in frame.columns else frame[COLUMN].alias("")
 
 
 def check_schema(name: str, data: bytes) -> None:
-    """Check that the data have one column of a plain type."""
+    """Check that the data have a column of ids, and perhaps one of owners, of plain types."""
     import polars as pl
 
     try:
@@ -59,15 +77,15 @@ def check_schema(name: str, data: bytes) -> None:
         schema = pl.read_ipc_schema(io.BytesIO(data))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as cause:
         raise ModelError(f"{name} is not an Arrow file ({cause}); save the model again.") from None
-    if list(schema) != [COLUMN]:
+    if list(schema) not in ([COLUMN], [COLUMN, OWNER]):
         raise ModelError(
             f"{name} has the columns {', '.join(schema) or 'none'} instead of {COLUMN!r} only; "
             "save the model again."
         )
-    kind = schema[COLUMN]
     plain = (pl.Int64, pl.Float32, pl.Float64, pl.String, pl.Boolean, pl.Binary)
-    if not (kind in plain or kind.is_temporal() or kind.is_decimal()):
-        raise ModelError(
-            f"the ids in {name} are of type {kind}, but only text, numbers, dates and booleans "
-            "are supported; convert them to text."
-        )
+    for kind in schema.values():
+        if not (kind in plain or kind.is_temporal() or kind.is_decimal()):
+            raise ModelError(
+                f"the ids in {name} are of type {kind}, but only text, numbers, dates and booleans "
+                "are supported; convert them to text."
+            )

@@ -4,5 +4,15 @@ from grassvine.report.displays.agreement import AgreementDisplay
 from grassvine.report.displays.angles import AnglesDisplay
 from grassvine.report.displays.convergence import ConvergenceDisplay
 from grassvine.report.displays.network import NetworkDisplay
+from grassvine.report.displays.predictions import PredictionsDisplay
+from grassvine.report.displays.validation import CandidatesDisplay, ValidationDisplay
 
-__all__ = ["AgreementDisplay", "AnglesDisplay", "ConvergenceDisplay", "NetworkDisplay"]
+__all__ = [
+    "AgreementDisplay",
+    "AnglesDisplay",
+    "CandidatesDisplay",
+    "ConvergenceDisplay",
+    "NetworkDisplay",
+    "PredictionsDisplay",
+    "ValidationDisplay",
+]

@@ -91,13 +91,13 @@ def _write_centred(ax: Any, text: str) -> None:
     ax.text(0.5, 0.55, text, transform=ax.transAxes, ha="center", va="center")
 
 
-def legend_above(ax: Any, handles: Sequence[Any]) -> Any:
+def legend_above(ax: Any, handles: Sequence[Any], n_columns: int = 1) -> Any:
     """Place the legend above the axes, where it hides nothing."""
     return ax.legend(
         handles=handles,
         loc="lower left",
         bbox_to_anchor=(0, 1.01),
-        ncols=1,
+        ncols=n_columns,
         frameon=False,
         handlelength=3.4,
         borderaxespad=0,

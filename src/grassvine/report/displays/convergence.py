@@ -78,7 +78,8 @@ class ConvergenceDisplay:
         self.figure_ = ax.figure
         options = {**curve_style(0, len(trace.x)), "label": self._cost_label(), **style}
         (self.cost_line_,) = ax.plot(trace.x, trace.cost, **options)
-        frame(ax, X_LABELS[trace.against], "cost")
+        sums = trace.of_sums and trace.against == "updates"
+        frame(ax, "sums over all agents" if sums else X_LABELS[trace.against], "cost")
         scale_x(ax, trace.against)
         scale_y(ax)
         self._plot_gradient(ax.twinx())

@@ -65,7 +65,7 @@ def cost_trace(history: History, x: str = "slots") -> CostTrace:
     _check_history(history)
     _check_axis(x)
     n_agents = len(np.unique(history["agent"]))
-    if _uses_sums(history):
+    if uses_sums(history):
         meetings = history.where(history["neighbour"] >= 0)
         first = np.unique(meetings["update"], return_index=True)[1]
         slots, updates = meetings["slot"][first] + 1, meetings["update"][first]
@@ -104,12 +104,12 @@ def distance_trace(history: History, x: str = "slots") -> DistanceTrace:
         _positions(history, x, times),
         np.nanmax(distances, axis=0),
         np.nanmedian(distances, axis=0),
-        _uses_sums(history),
+        uses_sums(history),
         against=x,
     )
 
 
-def _uses_sums(history: History) -> bool:
+def uses_sums(history: History) -> bool:
     """Return whether all agents always shared one basis, as in methods based on sums."""
     meetings = history.where(history["neighbour"] >= 0)
     return len(meetings) > 0 and not (meetings["distance"].any() or meetings["step"].any())
