@@ -15,7 +15,7 @@ from grassvine.foundations.errors import Option
 COMMANDS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 # What an error in the words of Python would contain.
 PYTHON = re.compile(
-    r"\b[a-z_]+=['\w]|=True|\b(share|mu|n_agents|max_iter|random_state|on_unknown)\b"
+    r"\b[a-z_]+=['\w]|=True|\b(share(?! of)|mu|n_agents|max_iter|random_state|on_unknown)\b"
 )
 
 
@@ -56,6 +56,8 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_ratings(folder / "twice.csv", [*lines, *lines[:3]])
     write_ratings(folder / "five.csv", [*lines[:4], "7,001,five,house 0", *lines[5:200]])
     write_ratings(folder / "gap.csv", [*lines, "7,001,,house 0"])
+    write_ratings(folder / "far.csv", [*lines, "7,001,1e300,house 0"])
+    write_ratings(folder / "shared.csv", [*lines, "100,099,3,house 9"])
     write_samples(folder / "s.csv")
     (folder / "plain.csv").write_text("a,b\n1,2\n")
     (folder / "made").mkdir()
@@ -77,6 +79,20 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "complete five.csv",
             3,
             "1 of 200 ratings in column 'rating' is not a number, line 6: 'five'",
+        ),
+        ("complete far.csv", 3, "the rating 1e+300 on line 322 is not between"),
+        (
+            "complete shared.csv --agents owner --shared-users error",
+            3,
+            "merge them, or use --shared-users separate to take them for separate users.",
+        ),
+        ("complete r.csv --shared-users both", 3, "--shared-users is 'both'; choose from error"),
+        ("pca s.csv --components 1.5", 3, "--components is '1.5'; use an integer, or a share"),
+        (
+            "pca s.csv --components .5 --method gossip",
+            3,
+            "a share of the variance, which method 'gossip' cannot use; pass a number of components "
+            "or --method exact.",
         ),
         ("complete plain.csv", 3, "choose the columns with --user, --item, --rating. The columns"),
         ("complete r.csv --rank x", 3, "--rank is 'x'; use an integer or auto."),

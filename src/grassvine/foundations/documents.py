@@ -48,10 +48,11 @@ def _explained(cause: Exception) -> Exception:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise RepeatedKey(next(key for key in keys if keys.count(key) > 1))
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise RepeatedKey(key)
+        found[key] = value
     return found
 
 

@@ -67,13 +67,9 @@ def warn_unknown(
     warnings.warn(
         UnknownIdWarning(
             f"{np.count_nonzero(~known)} of {len(known)} {what} are unknown to the model (such as "
-            f"{' and '.join(examples)}); {instead}. Use ",
+            f"{' and '.join(examples)}); {instead}. Set ",
             Option("on_unknown", "fallback"),
-            " to accept this, or ",
-            Option("on_unknown", "nan"),
-            " or ",
-            Option("on_unknown", "raise"),
-            ".",
+            " to accept this, or 'nan' or 'raise'.",
         ),
         stacklevel=_outside(),
     )

@@ -349,7 +349,7 @@ def test_a_user_of_two_agents_is_two_users_unless_refused() -> None:
     assert table.assumed[-1] == note + "they are separate users."
     with pytest.raises(DataError, match=note + r"rename or merge them, .* to 'separate'"):
         ratings_from_frame(shared, agent="hospital", shared_users="error")
-    with pytest.raises(DataError, match="unknown choice for shared_users 'both'"):
+    with pytest.raises(DataError, match="shared_users is 'both'; choose"):
         ratings_from_frame(shared, agent="hospital", shared_users="both")  # type: ignore[arg-type]
     assert table.digest() != ratings_from_frame(shared, duplicates="last").digest()
 

@@ -299,7 +299,10 @@ def _checked(
             f"got {len(users)} users, {len(items)} items and ratings of shape {values.shape}; "
             "pass one of each per rating."
         )
-    refuse_extreme(values, lambda k: f"in {places([k], lines)}")
+    refuse_extreme(
+        values,
+        lambda k: f"in row {k} (counting from 0)" if lines is None else f"on line {lines[k]}",
+    )
     known = np.isfinite(values)
     n_unknown = int((~known).sum())
     assumed: tuple[str, ...] = ()
