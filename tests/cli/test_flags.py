@@ -91,8 +91,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (
             "pca s.csv --components .5 --method gossip",
             3,
-            "a share of the variance, which method 'gossip' cannot use; pass a number of components "
-            "or --method exact.",
+            "which method 'gossip' cannot use; pass a number of components or --method exact.",
         ),
         ("complete plain.csv", 3, "choose the columns with --user, --item, --rating. The columns"),
         ("complete r.csv --rank x", 3, "--rank is 'x'; use an integer or auto."),
