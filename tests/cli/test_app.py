@@ -50,12 +50,12 @@ def test_it_tells_its_version() -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["demo", "--missing", "1.5"], 3, "grassvine: missing is 1.5; choose a finite number"),
+        (["demo", "--missing", "1.5"], 3, "grassvine: --missing is 1.5; choose a finite number"),
         (["demo", "--missing", "0"], 3, "grassvine: no pixel of the test images is erased"),
         (["demo", "--missing", "0.999"], 3, "grassvine: agent 0 knows only"),
         (["demo", "--agents", "21"], 2, "20"),
         (["demo", "--agents", "1"], 2, "greater than or equal to 2"),
-        (["demo", "--seed", "-1"], 3, "grassvine: seed is -1; choose a number of at least 0"),
+        (["demo", "--seed", "-1"], 3, "grassvine: --seed is -1; choose a number of at least 0"),
         (["demo", "--sed", "1"], 2, "No such option: --sed"),
         (["dem"], 2, "No such command 'dem'"),
         (["demo", "--out", "/dev/null/x"], 7, "grassvine: /dev/null/x cannot be written to (Not a"),

@@ -96,10 +96,14 @@ def test_a_wrong_file_of_options_is_named(
         (["--engine", "thread"], 3, "unknown engine 'thread'; did you mean 'threads'?"),
         (["--agents", "owners"], 3, "did you mean 'owner'?"),
         (["--agents", "41"], 3, "there are 40 users and each agent needs one"),
-        (["--holdout", "1"], 3, "share is 1; choose a finite number of at least 0 and below 1"),
-        (["--holdout", "0.001"], 3, "a share of 0.001 of 320 ratings is none"),
+        (["--holdout", "1"], 3, "--holdout is 1; choose a finite number of at least 0 and below 1"),
+        (
+            ["--holdout", "0.001"],
+            3,
+            "--holdout 0.001 holds out none of 320 ratings; choose a larger fraction, or 0",
+        ),
         (["--user", "uesr"], 3, "there is no column 'uesr' for the users"),
-        (["--duplicates", "first"], 3, "unknown choice for duplicates 'first'"),
+        (["--duplicates", "first"], 3, "--duplicates is 'first'"),
         (["--seed", "-1"], 3, "seed is -1; choose a number of at least 0."),
         (["--holdout", "x"], 2, "Invalid value for '--holdout'"),
         (["--rnak", "3"], 2, "No such option: --rnak"),
@@ -135,7 +139,7 @@ def test_without_ray_its_engine_gives_the_command_that_installs_it(
         ("user,item,rating\n1,1,5\n1,1,4\n2,1,3\n", "repeat a user and an item: user 1 and item 1"),
         ("user,item,rating\n1,1,5\n1,2,NA\n", "1 of 2 ratings are missing, NaN or infinite"),
         ("user,item,rating\n1,1,★★\n1,2,★\n", "★★"),
-        ("a,b\n1,1\n1,2\n", "choose the columns explicitly (options: user, item, rating)"),
+        ("a,b\n1,1\n1,2\n", "choose the columns with --user, --item, --rating."),
     ],
 )
 def test_a_wrong_table_is_a_sentence(

@@ -59,7 +59,7 @@ def test_what_is_not_known_is_told(
     assert rows[1]["rating"] is None
     give(monkeypatch, pairs)
     done = grassvine("predict", model, "-", "--on-unknown", "guess")
-    assert done.code == 3 and "unknown on_unknown 'guess'" in done.err
+    assert done.code == 3 and "--on-unknown is 'guess'" in done.err
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".feather", ".jsonl"])

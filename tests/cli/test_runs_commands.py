@@ -201,6 +201,22 @@ def test_pictures_are_drawn(grassvine: Command, run: Path, tmp_path: Path) -> No
         assert Path(path).read_bytes().startswith(b"\x89PNG")
 
 
+def test_plots_are_replaced_only_if_told_so(
+    grassvine: Command, ratings: Path, tmp_path: Path
+) -> None:
+    run, out = tmp_path / "run", tmp_path / "pictures"
+    fit = ("complete", ratings, "--rank", 1, "--regularization", 1, "--run", run)
+    assert grassvine(*fit).code == 0
+    out.mkdir()
+    (out / "network.png").write_text("mine")
+    refused = grassvine("plot", run, "-o", out)
+    assert refused.code == 7
+    assert "network.png already exists; choose another path, or use --overwrite." in refused.err
+    assert [path.read_text() for path in out.iterdir()] == ["mine"]
+    assert grassvine("plot", run, "-o", out, "--overwrite").code == 0
+    assert (out / "network.png").read_bytes().startswith(b"\x89PNG")
+
+
 @pytest.mark.parametrize(
     ("array", "message"),
     [

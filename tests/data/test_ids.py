@@ -70,8 +70,8 @@ def test_categories_are_text() -> None:
     [
         ([1, "1"], r"user ids have different types: 1 \(int\) and '1' \(str\); convert them"),
         (["a", None, "b", None], r"2 of 4 user ids are missing \(rows 1, 3, .*\); remove those"),
-        (pd.Series(["a", np.nan]), r"1 of 2 user ids are missing \(rows 1, counting from 0\)"),
-        (np.array([1.0, np.nan]), r"1 of 2 user ids are NaN \(rows 1, counting from 0\)"),
+        (pd.Series(["a", np.nan]), r"1 of 2 user ids are missing \(row 1, counting from 0\)"),
+        (np.array([1.0, np.nan]), r"1 of 2 user ids are NaN \(row 1, counting from 0\)"),
         ([uuid.UUID(int=1)], "convert them to text"),
         ([(1, 2)], "convert them to text"),
         (np.array([2**63], dtype=np.uint64), "a user id is 2⁶³ or larger; convert the user ids to"),

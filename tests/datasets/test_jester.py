@@ -68,7 +68,9 @@ def test_a_sheet_is_to_be_exported(tmp_path: Path) -> None:
         with pytest.raises(DataError, match=message):
             read_jester(path)
     renamed = sheet.rename(tmp_path / "jester-data-1.csv")
-    with pytest.raises(DataError, match="is an Excel file; open it and export the sheet as CSV"):
+    with pytest.raises(
+        DataError, match="is an Excel workbook; open it and export the sheet as CSV"
+    ):
         read_jester(renamed)
 
 

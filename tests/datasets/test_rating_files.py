@@ -78,9 +78,7 @@ def test_samples_are_the_columns_of_numbers() -> None:
     assert table.assumed == ("Columns without numbers were ignored: 'name'.",)
     assert table.hash() == samples_from_frame(frame.reverse()).hash()
     assert table.hash() != samples_from_frame(frame.select("y", "x")).hash()
-    with pytest.raises(
-        DataError, match=r"'y' is missing, NaN or infinite in 1 of . rows \(rows 1,"
-    ):
+    with pytest.raises(DataError, match=r"'y' is missing, NaN or infinite in 1 of . rows \(row 1,"):
         samples_from_frame(pl.DataFrame({"x": [1, 2], "y": [0.5, None]}))
     with pytest.raises(DataError, match="no column contains numbers"):
         samples_from_frame(frame.select("name"))

@@ -73,7 +73,7 @@ ALL = [
 
 
 # The paper's variants have a constant ρ, which leaves their agents apart on this small table.
-@pytest.mark.filterwarnings("ignore:the agents do not agree.* choose method gossip with rho auto")
+@pytest.mark.filterwarnings("ignore:the agents do not agree.* use method='gossip' with rho='auto'")
 @pytest.mark.parametrize("estimator", ALL, ids=lambda e: getattr(e, "method", type(e).__name__))
 def test_every_method_predicts_better_than_means(
     estimator: Any, halves: tuple[pl.DataFrame, pl.DataFrame]

@@ -61,8 +61,8 @@ def test_a_run_that_ends_apart_warns_and_says_what_to_try(kind: str) -> None:
     assert model.agreement_ > 5.0
     (message,) = {str(warning.message) for warning in caught if "agree" in str(warning.message)}
     assert message == (
-        f"the agents do not agree: two neighbours end {model.agreement_:.0f} degrees apart; choose "
-        "method gossip with rho auto, allow more updates, use a network with more links, or "
+        f"the agents do not agree: two neighbours end {model.agreement_:.0f} degrees apart; use "
+        "method='gossip' with rho='auto', allow more updates, use a network with more links, or "
         "choose an exact method."
     )
     assert caught[0].filename == __file__ or caught[-1].filename == __file__

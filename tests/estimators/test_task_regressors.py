@@ -108,7 +108,7 @@ def test_unknown_tasks_are_told_counted_or_refused(regressor: Any) -> None:
     assert fallback.tobytes() == by_default.tobytes()
     alike = model.predict(x[:1], [99])
     assert alike[0] == pytest.approx(mean, rel=1e-12)
-    with pytest.raises(PlanError, match="unknown on_unknown 'mean'"):
+    with pytest.raises(PlanError, match="on_unknown is 'mean'; choose"):
         model.set_params(on_unknown="mean").predict(x[:1], [0])
 
 

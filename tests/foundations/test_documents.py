@@ -26,6 +26,7 @@ def test_plain_documents_are_read() -> None:
         ("9" * 5000, "an integer has thousands of digits"),
         ("{", "Expecting property name"),
         (b'"\xed\xa0\x80"', "can't decode byte 0xed"),
+        ('[{"a": {"b": 1, "c": 2, "b": 1}}]', "the key 'b' occurs twice in one object"),
     ],
 )
 def test_other_json_is_a_value_error(text: str | bytes, complaint: str) -> None:

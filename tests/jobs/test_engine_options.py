@@ -26,14 +26,14 @@ def test_ray_is_told_what_was_said() -> None:
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"address": "head:1"}, "--address requires the Ray engine; .* omit --address"),
-        ({"agents_per_actor": 2}, "--agents-per-actor requires the Ray .* omit --agents-per-actor"),
+        ({"address": "head:1"}, "address requires the Ray engine; .* omit address"),
+        ({"agents_per_actor": 2}, "agents_per_actor requires the Ray .* omit agents_per_actor"),
         (
             {"checkpoints": "kept"},
-            "^--checkpoints requires the Ray engine; add --engine ray, or omit --checkpoints[.]$",
+            "^checkpoints requires the Ray engine; add engine='ray', or omit checkpoints[.]$",
         ),
-        ({"resume": True}, "--resume requires the Ray engine; .* omit --resume"),
-        ({"resume": True, "engine": "ray"}, "--resume requires the checkpoints of a run; add --ch"),
+        ({"resume": True}, "resume requires the Ray engine; .* omit resume"),
+        ({"resume": True, "engine": "ray"}, "resume requires the checkpoints of a run; use ch"),
         ({"engine": "rya", "address": "head:1"}, "unknown engine 'rya'; did you mean 'ray'?"),
     ],
 )

@@ -117,7 +117,7 @@ def test_ids_of_another_type_are_refused_whatever_is_chosen() -> None:
 
 
 def test_a_choice_that_is_none_is_refused() -> None:
-    with pytest.raises(PlanError, match=r"unknown on_unknown 'fall back'; did you mean 'fallback'"):
+    with pytest.raises(PlanError, match=r"on_unknown is 'fall back'; did you mean 'fallback'"):
         ratings_model().predict(["user 05"], ["film 03"], "fall back")  # type: ignore[arg-type]
     with pytest.raises(DataError, match="2 users and 1 items; pass one user and one item per pair"):
         ratings_model().predict(["user 05", "user 06"], ["film 03"])
@@ -255,7 +255,7 @@ def test_ratings_of_unknown_items_are_refused_or_counted() -> None:
     none = gv.Ratings.from_arrays([0, 1], [0, 2], [1.0, 1.0])
     with pytest.raises(DataError, match="none of the 2 ratings is of an item that the model knows"):
         model.fold_in(users, films, none, "leave out")
-    with pytest.raises(PlanError, match="unknown unknown_items 'drop'"):
+    with pytest.raises(PlanError, match="unknown_items is 'drop'; choose"):
         model.fold_in(users, films, table, "drop")  # type: ignore[arg-type]
     with pytest.raises(
         DataError, match="1 user ids and 3 item ids for ratings of 2 users and 3 item"

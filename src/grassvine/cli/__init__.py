@@ -1,5 +1,5 @@
 """Command-line interface."""
 
-from grassvine.cli.app import main
+from grassvine.cli.entry import main
 
 __all__ = ["main"]

@@ -1,10 +1,6 @@
-"""Entry point of the ``grassvine`` command."""
+"""The commands of ``grassvine``."""
 
-import json
-import signal
-import sys
 import time
-import warnings
 from pathlib import Path
 from typing import Annotated
 
@@ -16,25 +12,24 @@ from grassvine.cli.compare import compare
 from grassvine.cli.complete import complete
 from grassvine.cli.data import data_app
 from grassvine.cli.doctor import doctor
+from grassvine.cli.flags import Commands
 from grassvine.cli.models import fold_in, inspect, predict, recommend
 from grassvine.cli.multitask import multitask
-from grassvine.cli.output import AsJson, print_messages
+from grassvine.cli.output import AsJson, Overwrite, print_messages, print_object
 from grassvine.cli.pca import pca
 from grassvine.cli.reproduce import reproduce
 from grassvine.cli.runs import plot, rerun
-from grassvine.foundations.errors import AgentError, GrassvineError, MissingExtra, OutputError
+from grassvine.foundations.errors import MissingExtra
 from grassvine.foundations.memory import require_address_space
 
-WRONG_INPUT = 3
-EXIT_CODES: dict[type[GrassvineError], int] = {AgentError: 1, MissingExtra: 2, OutputError: 7}
 EPILOG = (
     "Exit codes: 0 success; 1 internal error, failed agent or closed output pipe; 2 usage error or "
-    "missing extra; 3 invalid data, options or files; 4 a rerun gave a different result; 7 output "
-    "cannot be written; 130 interrupted; 143 terminated. Results go to standard output, messages "
-    "to standard error."
+    "missing extra; 3 invalid data, options or files; 4 a rerun gave a different result; 7 a file, "
+    "folder or stream cannot be written; 130 interrupted; 143 terminated. Results go to standard "
+    "output, messages to standard error."
 )
 
-app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, epilog=EPILOG)
+app = typer.Typer(cls=Commands, no_args_is_help=True, pretty_exceptions_enable=False, epilog=EPILOG)
 app.command()(complete)
 app.command()(multitask)
 app.command()(pca)
@@ -79,45 +74,30 @@ def demo(
     out: Annotated[
         Path, typer.Option(metavar="FOLDER", help="Output folder for the picture.")
     ] = Path("grassvine-demo"),
+    overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
     """Complete digit images with erased pixels, each agent holding one digit only."""
     from grassvine.cli.show import demo_object, demo_table
     from grassvine.demo import compare, draw, masked_digits, one_kind_each
-    from grassvine.foundations.files import make_folder
+    from grassvine.foundations.files import exists, make_folder
     from grassvine.report.progress import ProgressBar
 
-    folder = make_folder(out)
+    target = out / "digits.png"
+    if target.exists() and not overwrite:
+        raise exists(target)
+    make_folder(out)
     start = time.perf_counter()
     with ProgressBar("gossip", passing=True) as bar:
         shares = one_kind_each(masked_digits(missing, seed), agents, seed)
         comparison = compare(shares, seed, observers=[bar])
     try:
-        picture = draw(comparison, folder / "digits.png")
+        picture = draw(comparison, target)
     except MissingExtra as error:
         picture = None
-        typer.echo(str(error), err=True)
+        print_messages([str(error)])
     seconds = time.perf_counter() - start
     if as_json:
-        typer.echo(json.dumps(demo_object(comparison, seconds, picture)))
+        print_object(demo_object(comparison, seconds, picture))
     else:
         demo_table(comparison, seconds, picture)
-
-
-def _print_warning(message: Warning | str, *_: object, **__: object) -> None:
-    print_messages([f"grassvine: {message}"])
-
-
-def main() -> None:
-    """Run the command, printing expected errors as messages instead of tracebacks."""
-    warnings.showwarning = _print_warning
-    # Clean up on SIGTERM as on Ctrl-C.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    try:
-        app()
-    except GrassvineError as error:
-        print_messages([f"grassvine: {error}"])
-        sys.exit(EXIT_CODES.get(type(error), WRONG_INPUT))
-    except MemoryError:
-        print_messages(["grassvine: there is not enough memory; use less data, or more memory."])
-        sys.exit(WRONG_INPUT)

@@ -31,6 +31,8 @@ def compare(
     item: options.Item = None,
     rating: options.Rating = None,
     separator: options.Separator = None,
+    skip_rows: options.SkipRows = 0,
+    encoding: options.Encoding = None,
     duplicates: options.Duplicates = "error",
     missing: options.Missing = "error",
     config: ConfigFile = None,
@@ -43,7 +45,14 @@ def compare(
 
     choices: Any = {"duplicates": duplicates, "missing": missing}
     table = read_ratings(
-        ratings, separator=separator, user=user, item=item, rating=rating, **choices
+        ratings,
+        separator=separator,
+        skip_rows=skip_rows,
+        encoding=encoding,
+        user=user,
+        item=item,
+        rating=rating,
+        **choices,
     )
     print_messages(table.assumed)
     names = [name.strip() for name in methods.split(",")]

@@ -53,6 +53,8 @@ def complete(
     item: options.Item = None,
     rating: options.Rating = None,
     separator: options.Separator = None,
+    skip_rows: options.SkipRows = 0,
+    encoding: options.Encoding = None,
     duplicates: options.Duplicates = "error",
     missing: options.Missing = "error",
     shared_users: Annotated[
@@ -98,6 +100,8 @@ def complete(
         item=item,
         rating=rating,
         separator=separator,
+        skip_rows=skip_rows,
+        encoding=encoding,
         stored=stored,
         **words,
     )

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from grassvine.cli.output import print_messages
+
 data_app = typer.Typer(no_args_is_help=True, help="List and download published data sets.")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
@@ -61,7 +63,7 @@ def fetch_source(
     from grassvine.datasets.store import fetch
 
     if name in SOURCES:
-        typer.echo(f"terms of {SOURCES[name].title}: {SOURCES[name].terms}", err=True)
+        print_messages([f"terms of {SOURCES[name].title}: {SOURCES[name].terms}"])
     console = Console(stderr=True)
     columns = (TextColumn(name), BarColumn(), DownloadColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as bar:

@@ -38,6 +38,8 @@ def predict(
         typer.Option(metavar="COLUMN", help="Column with task ids; as in the fit if omitted."),
     ] = None,
     separator: options.Separator = None,
+    skip_rows: options.SkipRows = 0,
+    encoding: options.Encoding = None,
     on_unknown: options.OnUnknown = "raise",
     out: options.TableOut = None,
     overwrite: Overwrite = False,
@@ -51,7 +53,7 @@ def predict(
     choice: Any = on_unknown
     check_table_path(out, overwrite=overwrite)
     loaded = load(model)
-    asked = read_table(table, separator=separator)
+    asked = read_table(table, separator=separator, skip_rows=skip_rows, encoding=encoding)
     print_messages(asked.assumed)
     with progress("predicting"):
         if isinstance(loaded, RatingsModel):
@@ -87,6 +89,8 @@ def recommend(
     separator: Annotated[
         str, typer.Option(metavar="TEXT", help="Field separator of the table with user ids.")
     ] = ",",
+    skip_rows: options.SkipRows = 0,
+    encoding: options.Encoding = None,
     on_unknown: options.OnUnknown = "raise",
     out: options.TableOut = None,
     overwrite: Overwrite = False,
@@ -114,7 +118,7 @@ def recommend(
         asked = users_named(loaded, user)
         owners = owner_ids(loaded, owner) if owner else None
     elif users:
-        table = read_table(users, separator=separator)
+        table = read_table(users, separator=separator, skip_rows=skip_rows, encoding=encoding)
         print_messages(table.assumed)
         asked, owners = users_listed(loaded, table, inspect(model).card.parameters.get("agents"))
     with progress("recommending"):
@@ -132,7 +136,10 @@ def fold_in(
     item: options.Item = None,
     rating: options.Rating = None,
     separator: options.Separator = None,
+    skip_rows: options.SkipRows = 0,
+    encoding: options.Encoding = None,
     duplicates: options.Duplicates = "error",
+    missing: options.Missing = "error",
     leave_out: Annotated[
         bool, typer.Option("--leave-out", help="Skip ratings of items unknown to the model.")
     ] = False,
@@ -150,11 +157,11 @@ def fold_in(
     from grassvine.models.persistence.files import inspect, may_replace, save
     from grassvine.models.queries import load_ratings_model, new_ratings
 
-    choice: Any = duplicates
+    choices: Any = {"duplicates": duplicates, "missing": missing}
     if out is not None:
         may_replace(out, overwrite)
     loaded = load_ratings_model(model)
-    table = read_table(ratings, separator=separator)
+    table = read_table(ratings, separator=separator, skip_rows=skip_rows, encoding=encoding)
     card = inspect(model).card
     new = new_ratings(
         loaded,
@@ -162,8 +169,8 @@ def fold_in(
         user=user,
         item=item,
         rating=rating,
-        duplicates=choice,
         owner=card.parameters.get("agents"),
+        **choices,
     )
     print_messages(new.assumed)
     with progress("solving"):

@@ -43,6 +43,8 @@ def multitask(
     checkpoints: options.Checkpoints = None,
     resume: options.Resume = False,
     separator: options.Separator = None,
+    skip_rows: options.SkipRows = 0,
+    encoding: options.Encoding = None,
     config: ConfigFile = None,
     out: options.ModelOut = None,
     shared_only: options.SharedOnly = False,
@@ -74,6 +76,8 @@ def multitask(
         checkpoints=checkpoints,
         resume=resume,
         separator=separator,
+        skip_rows=skip_rows,
+        encoding=encoding,
         **words,
     )
     run_job(

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from grassvine.foundations.errors import PlanError
+from grassvine.foundations.errors import Option, PlanError
 
 Rank = Annotated[
     str, typer.Option(metavar="INT|auto", help="Rank, or auto to choose it on held-out data.")
@@ -60,6 +60,15 @@ Separator = Annotated[
     str | None,
     typer.Option(metavar="TEXT", help="Field separator of a text file; detected if omitted."),
 ]
+SkipRows = Annotated[
+    int, typer.Option(metavar="INT", help="Number of lines before the table in a text file.")
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="Encoding of a text file, such as latin-1; UTF-8 or UTF-16 if omitted."
+    ),
+]
 User = Annotated[
     str | None,
     typer.Option(metavar="COLUMN", help="Column with user ids; found by name if omitted."),
@@ -75,7 +84,8 @@ Rating = Annotated[
 Duplicates = Annotated[
     str,
     typer.Option(
-        metavar="error|mean|last", help="How to handle repeated ratings of an item by a user."
+        metavar="error|mean|last",
+        help="How to handle repeated ratings of an item by a user; last is the latest by time.",
     ),
 ]
 Missing = Annotated[
@@ -119,7 +129,7 @@ def rank_of(text: str) -> int | str:
     try:
         return int(text)
     except ValueError:
-        raise PlanError(f"rank is {text!r}; use an integer or auto.") from None
+        raise PlanError(Option("rank"), f" is {text!r}; use an integer or auto.") from None
 
 
 def number_or_auto(name: str, text: str) -> float | str:
@@ -129,7 +139,7 @@ def number_or_auto(name: str, text: str) -> float | str:
     try:
         return float(text)
     except ValueError:
-        raise PlanError(f"{name} is {text!r}; use a number or auto.") from None
+        raise PlanError(Option(name), f" is {text!r}; use a number or auto.") from None
 
 
 def agents_of(text: str) -> int | str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from grassvine.foundations.errors import OutputError
+from grassvine.foundations.errors import Option, OutputError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,7 +41,8 @@ def printable(text: str) -> str:
 
 def print_object(content: Mapping[str, Any]) -> None:
     """Print one JSON object, with null for numbers that are not finite."""
-    text = json.dumps(_plain(content), ensure_ascii=False, allow_nan=False)
+    escape = not _encoding().startswith("utf")
+    text = json.dumps(_plain(content), ensure_ascii=escape, allow_nan=False)
     if not text.isprintable():
         text = "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in text)
     typer.echo(text)
@@ -81,13 +82,14 @@ def check_table_path(out: Path | None, *, overwrite: bool) -> None:
     """Check that a table can be written to a path; called before the computation starts."""
     from grassvine.data.tables.export import SUFFIXES
     from grassvine.foundations.errors import DataError, unknown
+    from grassvine.foundations.files import exists
 
     if out is None:
         return
     if out.suffix.lower() not in SUFFIXES:
         raise DataError(f"{out}: {unknown('table suffix', out.suffix, SUFFIXES)}")
     if out.exists() and not overwrite:
-        raise OutputError(f"{out} already exists; choose another path or use --overwrite.")
+        raise exists(out)
 
 
 def write_table(frame: "pl.DataFrame", name: str, out: Path | None, as_json: bool) -> None:
@@ -104,8 +106,23 @@ def write_table(frame: "pl.DataFrame", name: str, out: Path | None, as_json: boo
         print_object({name: frame.to_dicts()})
     else:
         text = encode_table(frame, ".csv").decode()
-        sys.stdout.write(printable(text) if sys.stdout.isatty() else text)
+        if sys.stdout.isatty():
+            text = printable(text)
+        try:
+            text.encode(_encoding())
+        except UnicodeEncodeError as cause:
+            raise OutputError(
+                f"standard output ({cause.encoding}) cannot take {text[cause.start]!a}; use ",
+                Option("as_json"),
+                ", or set PYTHONIOENCODING=utf-8.",
+            ) from None
+        sys.stdout.write(text)
         sys.stdout.flush()
+
+
+def _encoding() -> str:
+    """Return the encoding of standard output."""
+    return sys.stdout.encoding.lower()
 
 
 def _plain(value: Any) -> Any:

@@ -8,7 +8,7 @@ from grassvine.cli import options
 from grassvine.cli.config import ConfigFile
 from grassvine.cli.fit import run_job
 from grassvine.cli.output import AsJson, Overwrite
-from grassvine.foundations.errors import PlanError
+from grassvine.foundations.errors import Option, PlanError
 
 
 def pca(
@@ -43,6 +43,8 @@ def pca(
     checkpoints: options.Checkpoints = None,
     resume: options.Resume = False,
     separator: options.Separator = None,
+    skip_rows: options.SkipRows = 0,
+    encoding: options.Encoding = None,
     config: ConfigFile = None,
     out: options.ModelOut = None,
     shared_only: options.SharedOnly = False,
@@ -68,6 +70,8 @@ def pca(
         checkpoints=checkpoints,
         resume=resume,
         separator=separator,
+        skip_rows=skip_rows,
+        encoding=encoding,
         **words,
     )
     run_job(
@@ -91,5 +95,6 @@ def _components(text: str) -> int | float:
         if number is int or 0.0 < value < 1.0:
             return value
     raise PlanError(
-        f"--components is {text!r}; use an integer, or a share of the variance between 0 and 1."
+        Option("components"),
+        f" is {text!r}; use an integer, or a share of the variance between 0 and 1.",
     )

@@ -1,6 +1,5 @@
 """``grassvine reproduce``: reproduce the paper's figures and tables."""
 
-import json
 from contextlib import AbstractContextManager
 from enum import StrEnum
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from grassvine.cli.output import AsJson
+from grassvine.cli.output import AsJson, print_messages, print_object
 
 if TYPE_CHECKING:
     from grassvine.engines import Engine
@@ -94,21 +93,21 @@ def reproduce(
             if name != ALL:
                 raise
             missing[case.name] = str(absent)
-            typer.echo(f"{case.name} was not run: {absent}", err=True)
+            print_messages([f"{case.name} was not run: {absent}"])
             continue
         paths = write_reproduction(one, folder)
         done.append(one)
-        typer.echo(f"{case.name}: {paths[-2]}", err=True)
+        print_messages([f"{case.name}: {paths[-2]}"])
         if not as_json:
             _show(one.case.title, [(c.holds, c.claim, c.evidence) for c in one.claims])
     if name == ALL:
-        typer.echo(f"all: {write_index(done, missing, folder)[-1]}", err=True)
+        print_messages([f"all: {write_index(done, missing, folder)[-1]}"])
     if as_json and name == ALL:
         cases = [one.as_object() for one in done]
         header = {"case": ALL, "scale": scale.value, "seed": seed, "cases": cases}
-        typer.echo(json.dumps({**header, "not_run": missing}, ensure_ascii=False))
+        print_object({**header, "not_run": missing})
     elif as_json:
-        typer.echo(json.dumps(done[0].as_object(), ensure_ascii=False))
+        print_object(done[0].as_object())
 
 
 def _engine(name: EngineName) -> "Engine":

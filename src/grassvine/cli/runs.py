@@ -7,7 +7,7 @@ import typer
 
 from grassvine.cli import options
 from grassvine.cli.fit import print_report
-from grassvine.cli.output import AsJson, print_messages, print_object, progress
+from grassvine.cli.output import AsJson, Overwrite, print_messages, print_object, progress
 
 Run = Annotated[Path, typer.Argument(help="Run folder, written by --run.", show_default=False)]
 DIFFERENT = 4  # exit code if a rerun gives a different result
@@ -18,6 +18,7 @@ def plot(
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FOLDER", help="Output folder for the figures.")
     ] = Path("grassvine-plots"),
+    overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
     """Plot a run: cost, network, candidates, predictions; for gossip, agreement and angles."""
@@ -27,7 +28,12 @@ def plot(
     saved = load_run(run)
     with progress("drawing"):
         paths = write_run_pictures(
-            out, saved.history, saved.plan.network, saved.bases, saved.tables
+            out,
+            saved.history,
+            saved.plan.network,
+            saved.bases,
+            saved.tables,
+            overwrite=overwrite,
         )
     if as_json:
         print_object({path.stem: str(path) for path in paths})

@@ -8,13 +8,14 @@ Where users of different owners have the same id, they are separate users: their
 and owner. An id alone then stands for its only user; one that has several is refused.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grassvine.data.places import places
 from grassvine.foundations.arrays import Indices
 from grassvine.foundations.errors import DataError
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 UNKNOWN = -1  # index of an id that is not known
+EXACT_FLOATS = 2.0**53  # below, each integer has a float of its own
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,8 +159,11 @@ def _alike(column: "pl.Series", known: "pl.Series", what: str) -> "pl.Series":
     return column.cast(known.dtype)
 
 
-def as_column(given: object, what: str) -> "pl.Series":
-    """Return ids as an unnamed series; integers become Int64, text becomes String."""
+def as_column(given: object, what: str, lines: Sequence[int] | None = None) -> "pl.Series":
+    """Return ids as an unnamed series; integers become Int64, text becomes String.
+
+    ``lines`` are the lines of the ids in a file, for error messages.
+    """
     import polars as pl
 
     column = _series(given, what).alias("")
@@ -172,14 +177,21 @@ def as_column(given: object, what: str) -> "pl.Series":
     if column.null_count():
         rows = column.is_null().arg_true().to_list()
         raise DataError(
-            f"{len(rows)} of {len(column)} {what} ids are missing (rows {_first_few(rows)}, "
-            "counting from 0); remove those rows."
+            f"{len(rows)} of {len(column)} {what} ids are missing ({places(rows, lines)}); remove "
+            "those rows."
         )
     if column.dtype.is_float() and column.is_nan().any():
         rows = column.is_nan().arg_true().to_list()
         raise DataError(
-            f"{len(rows)} of {len(column)} {what} ids are NaN (rows {_first_few(rows)}, "
-            "counting from 0); remove those rows."
+            f"{len(rows)} of {len(column)} {what} ids are NaN ({places(rows, lines)}); remove "
+            "those rows."
+        )
+    if column.dtype.is_float() and (column.abs() >= EXACT_FLOATS).any():
+        rows = (column.abs() >= EXACT_FLOATS).arg_true().to_list()
+        raise DataError(
+            f"{len(rows)} of {len(column)} {what} ids are floats of 2⁵³ or more, where different "
+            f"integers become the same float ({places(rows, lines)}); convert the {what} ids to "
+            "integers or text."
         )
     if not column.dtype.is_integer():
         return column
@@ -288,7 +300,3 @@ def _add_column(digest: "hashlib._Hash", column: "pl.Series") -> None:
 def _missing(one: object) -> bool:
     """Return whether an id is None, NaN, NA or NaT."""
     return one is None or one != one or type(one).__name__ in ("NAType", "NaTType")
-
-
-def _first_few(rows: list[int]) -> str:
-    return ", ".join(map(str, rows[:3])) + (", …" if len(rows) > 3 else "")

@@ -11,13 +11,15 @@ from grassvine.data.tables.text import BYTE_ORDER_MARK, LONGEST_LINE
 from grassvine.datasets import jester, netflix
 from grassvine.datasets.sources import SOURCES
 from grassvine.datasets.store import load_ratings, read_ratings_file
-from grassvine.foundations.errors import DataError
+from grassvine.foundations.errors import DataError, Option
 
 
 def read_ratings(
     source: str | os.PathLike[str],
     *,
     separator: str | None = None,
+    skip_rows: int = 0,
+    encoding: str | None = None,
     user: str | None = None,
     item: str | None = None,
     rating: str | None = None,
@@ -35,8 +37,8 @@ def read_ratings(
         A table with one row per rating in a format of :func:`read_table`, a file of Netflix or
         Jester, a folder of published ratings, or the name of a published data set. An existing
         file takes precedence over a name.
-    separator : str, optional
-        Field separator of a text file; detected by default.
+    separator, skip_rows, encoding
+        See :func:`read_table`.
     user, item, rating, agent, duplicates, missing, scale, shared_users
         See :func:`ratings_from_frame`. Published formats have fixed columns.
     """
@@ -49,7 +51,7 @@ def read_ratings(
         _refuse_columns(name, chosen)
         return replace(read_ratings_file(name), assumed=(f"{name} is in a published format.",))
     return ratings_from_frame(
-        read_table(name, separator=separator),
+        read_table(name, separator=separator, skip_rows=skip_rows, encoding=encoding),
         user=user,
         item=item,
         rating=rating,
@@ -77,6 +79,8 @@ def _is_published(path: Path) -> bool:
 def _refuse_columns(name: str, chosen: list[str]) -> None:
     if chosen:
         raise DataError(
-            f"{name} is in a published format and has no column {chosen[0]!r}; omit the columns "
-            "and pass the number of agents."
+            f"{name} is in a published format and has no column {chosen[0]!r}; omit the columns, "
+            "and use a number for ",
+            Option("agents"),
+            ".",
         )

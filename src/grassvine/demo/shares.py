@@ -6,7 +6,7 @@ import numpy as np
 
 from grassvine.demo.images import MaskedImages
 from grassvine.foundations.arrays import Indices
-from grassvine.foundations.errors import DataError
+from grassvine.foundations.errors import DataError, Option
 from grassvine.foundations.options import whole_number
 from grassvine.foundations.seeds import stream
 
@@ -74,13 +74,13 @@ def one_kind_each(images: MaskedImages, n_agents: int, seed: int = 0) -> Shares:
 def _check_erased(shares: Shares) -> None:
     """Raise DataError if no pixels, or too many pixels, are erased."""
     if shares.test.known.all():
-        raise DataError(
-            "no pixel of the test images is erased; increase the share of missing pixels."
-        )
+        raise DataError("no pixel of the test images is erased; increase ", Option("missing"), ".")
     for agent, part in enumerate(shares.parts):
         n_known, n_images = int(part.known.sum()), len(part.kinds)
         if n_known < n_images:
             raise DataError(
                 f"agent {agent} knows only {n_known} pixels of its {n_images} images, fewer than "
-                "one per image; decrease the share of missing pixels."
+                "one per image; decrease ",
+                Option("missing"),
+                ".",
             )

@@ -29,7 +29,7 @@ from safetensors.numpy import save
 
 from grassvine.engines.checkpoint_records import Segment, reports_of, segments_of
 from grassvine.foundations.documents import parse_json
-from grassvine.foundations.errors import CheckpointError, OutputError
+from grassvine.foundations.errors import CheckpointError, Option, OutputError
 from grassvine.foundations.files import make_folder, write_whole
 from grassvine.networks.timetable import Timetable
 from grassvine.protocol.agent import State
@@ -163,7 +163,9 @@ class Checkpoints:
         if newest.slot and not resume:
             raise CheckpointError(
                 f"{found.folder} already holds checkpoints up to slot {newest.slot}; resume that "
-                "run (resume=True, --resume) or choose another folder."
+                "run with ",
+                Option("resume", True),
+                ", or choose another folder.",
             )
         return found
 

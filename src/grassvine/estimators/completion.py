@@ -39,7 +39,7 @@ from grassvine.estimators.rating_models import (
 )
 from grassvine.estimators.recommender import RatingsEstimator
 from grassvine.foundations.arrays import Array
-from grassvine.foundations.errors import DataError, PlanError
+from grassvine.foundations.errors import DataError, Option, PlanError
 from grassvine.foundations.options import one_of, real_number, whole_number
 from grassvine.gossip import Gossip
 from grassvine.models import RatingsModel
@@ -272,8 +272,12 @@ class MatrixCompleter(DecentralizedCompleter):
             return ValidatedSubspace(rank, any_rank=auto)
         if auto:
             raise PlanError(
-                f"method {name!r} with a given regularization cannot choose the rank; pass a "
-                "number, or use method='exact' or 'exact-subspace' with regularization='auto'."
+                f"method {name!r} with a given regularization cannot choose the rank; use a number "
+                "for ",
+                Option("rank"),
+                ", or ",
+                Option("method", "exact"),
+                ".",
             )
         regularization = (
             PAPER_REGULARIZATION if self.regularization == "auto" else self.regularization

@@ -11,7 +11,7 @@ from sklearn.exceptions import EfficiencyWarning
 from grassvine.engines.base import TIMETABLE_OVER
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.blas import one_blas_thread
-from grassvine.foundations.errors import ConvergenceWarning
+from grassvine.foundations.errors import ConvergenceWarning, Option
 from grassvine.gossip import Gossip, GrowingRho
 from grassvine.networks import exponential
 from grassvine.problems import ProblemSource
@@ -87,11 +87,13 @@ def warn_apart(run: Run, problems: Sequence[ProblemSource]) -> None:
         return
     method = run.plan.method
     constant = isinstance(method, Gossip) and not isinstance(method.rho, GrowingRho)
-    remedy = "choose method gossip with rho auto, allow" if constant else "allow"
+    growing = ("use ", Option("method", "gossip"), " with ", Option("rho", "auto"), ", ")
     warnings.warn(
-        f"the agents do not agree: {found}; {remedy} more updates, use a network with more links, "
-        "or choose an exact method.",
-        ConvergenceWarning,
+        ConvergenceWarning(
+            f"the agents do not agree: {found}; ",
+            *(growing if constant else ()),
+            "allow more updates, use a network with more links, or choose an exact method.",
+        ),
         stacklevel=4,  # the caller of the decorated fit
     )
 

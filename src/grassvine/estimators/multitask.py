@@ -29,7 +29,7 @@ from grassvine.estimators.options import (
 )
 from grassvine.estimators.tasks import TasksRegressor, means_and_scales, standardised, task_ids
 from grassvine.foundations.arrays import Array
-from grassvine.foundations.errors import DataError, PlanError
+from grassvine.foundations.errors import DataError, Option, PlanError
 from grassvine.foundations.options import one_of, real_number, whole_number
 from grassvine.models import FeaturePart, TasksModel
 from grassvine.models.tasks import centred, grouped
@@ -182,7 +182,7 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         if self.rank == "auto":
             return self._chosen_rank(scaled, seed)
         if isinstance(self.rank, str):  # type: ignore[unreachable]
-            raise PlanError(f"rank is {self.rank!r}; pass an int or 'auto'.")
+            raise PlanError(Option("rank"), f" is {self.rank!r}; use an integer or 'auto'.")
         why = f"there are {scaled.n_items} features"
         return whole_number("rank", self.rank, least=1, most=scaled.n_items, why=why), None
 
@@ -194,8 +194,9 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         train, held = hold_out_samples(scaled, HELD_OUT, seed=seed)
         if not held.n_values:
             raise DataError(
-                f"rank='auto' holds out {HELD_OUT:.0%} of each task's samples, but every task has "
-                "too few (1 or 2 samples); choose a rank."
+                Option("rank", "auto"),
+                f" holds out {HELD_OUT:.0%} of each task's samples, but every task has "
+                "too few (1 or 2 samples); choose a rank.",
             )
         most = min(scaled.n_items, scaled.n_tasks)
         problems = self._problems(train)
@@ -249,7 +250,8 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         if isinstance(self.agents, str):
             if self.agents != "tasks":
                 raise PlanError(
-                    f"agents is {self.agents!r}; pass an int, or 'tasks' for one agent per task."
+                    Option("agents"),
+                    f" is {self.agents!r}; use a number, or 'tasks' for one agent per task.",
                 )
             return n_tasks
         why = f"there are {n_tasks} tasks and each agent needs one"

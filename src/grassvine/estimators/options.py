@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from grassvine.averaging import REXTRA, Tracked
 from grassvine.engines import Engine, LocalEngine, RayEngine, ThreadsEngine
-from grassvine.foundations.errors import NetworkError, PlanError
+from grassvine.foundations.errors import NetworkError, Option, PlanError
 from grassvine.foundations.options import one_of, whole_number
 from grassvine.gossip import (
     parallel,
@@ -107,8 +107,11 @@ def gossip_by_name(
     whole_number("max_iter", max_iter, least=1)
     if n_agents < 2:
         raise PlanError(
-            f"method {name!r} needs two agents or more; choose agents=2, or method='exact', "
-            "which one agent can run alone."
+            f"method {name!r} needs two agents or more; use ",
+            Option("agents", 2),
+            ", or ",
+            Option("method", "exact"),
+            ", which one agent can run alone.",
         )
     if rho != "auto":
         return GOSSIP[name](rho, max_iter, n_agents)

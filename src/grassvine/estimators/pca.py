@@ -33,7 +33,7 @@ from grassvine.estimators.options import (
 from grassvine.estimators.owners import samples_and_owners, split_by_owner, without_owners
 from grassvine.estimators.persistence import PersistentEstimator
 from grassvine.foundations.arrays import Array
-from grassvine.foundations.errors import PlanError
+from grassvine.foundations.errors import Option, PlanError
 from grassvine.foundations.options import one_of, real_number, whole_number
 from grassvine.models import SubspaceModel
 from grassvine.networks import Network
@@ -221,13 +221,17 @@ class DecentralizedPCA(
             return 0.0
         if not 0.0 < float(given) < 1.0:
             raise PlanError(
-                f"n_components is {given!r}; pass the number of components as an int, or a share "
-                "of the variance between 0 and 1."
+                Option("n_components"),
+                f" is {given!r}; pass the number of components as an int, or a share of the "
+                "variance between 0 and 1.",
             )
         if self.method != EXACT:
             raise PlanError(
-                f"n_components is {given!r}, a share of the variance, which method "
-                f"{self.method!r} cannot use; pass a number of components or method='exact'."
+                Option("n_components"),
+                f" is {given!r}, a share of the variance, which method {self.method!r} cannot "
+                "use; pass a number of components or ",
+                Option("method", EXACT),
+                ".",
             )
         return float(given)
 

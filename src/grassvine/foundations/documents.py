@@ -6,15 +6,23 @@ import tomllib
 from typing import Any
 
 
+class RepeatedKey(ValueError):
+    """An object has two values for one key."""
+
+    def __init__(self, key: str):
+        super().__init__(f"the key {key[:40]!r} occurs twice in one object")
+        self.key = key
+
+
 def parse_json(text: str | bytes) -> Any:
-    """Parse JSON; nesting too deep, lone surrogates and numbers too large are errors.
+    """Parse JSON; repeated keys, deep nesting, lone surrogates and too large numbers are errors.
 
     NaN and Infinity, which Python writes, are read; 1e999 is not, because it would become infinity.
     """
     # json.loads would decode bytes leniently.
     decoded = text.decode("utf-8-sig") if isinstance(text, bytes) else text
     try:
-        document = json.loads(decoded, parse_float=_finite)
+        document = json.loads(decoded, parse_float=_finite, object_pairs_hook=_unique)
     except (RecursionError, ValueError) as cause:
         raise _explained(cause) from None
     if "\\u" in decoded:  # only an escape such as \\ud800 yields half a surrogate pair
@@ -37,6 +45,15 @@ def _explained(cause: Exception) -> Exception:
     if "set_int_max_str_digits" in str(cause):
         return ValueError("an integer has thousands of digits")
     return cause
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise RepeatedKey(key)
+        found[key] = value
+    return found
 
 
 def _finite(text: str) -> float:

@@ -19,25 +19,64 @@
     ConvergenceWarning (UserWarning) an iteration stopped before it converged
     UnknownIdWarning (UserWarning)   a model was asked about users, items or tasks it does not know
 
-Each message states what is wrong and where, and how to fix it. It may quote what somebody else
-wrote: control characters, which a terminal would obey, are escaped, and long quotations are cut.
+Each message states what is wrong and where, and how to fix it, in the words of the interface that
+was used: where it names a parameter, it contains an :class:`Option`, which reads
+``duplicates='mean'`` in Python and ``--duplicates mean`` on the command line. What had been assumed
+about a file before the error was found is in the notes of the exception. A message may quote what
+somebody else wrote: control characters, which a terminal would obey, are escaped, and long
+quotations are cut.
 """
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Self
 
 MAX_LENGTH = 1000
 
 
-class GrassvineError(Exception):
-    """Base class of all exceptions raised by grassvine."""
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A parameter that a message names, and a value to give it, or ``...`` for none."""
+
+    name: str
+    value: object = ...
 
     def __str__(self) -> str:
-        """Return the message, safe to print."""
-        text = super().__str__()
+        """Return the option as it is written in Python."""
+        return self.name if self.value is ... else f"{self.name}={self.value!r}"
+
+
+class Worded:
+    """An exception or warning whose arguments are the parts of its message: text and options."""
+
+    args: tuple[object, ...]
+
+    def __str__(self) -> str:
+        """Return the message as a Python user reads it."""
+        return self.render(str)
+
+    def render(self, write: Callable[[Option], str]) -> str:
+        """Return the message with each option written by ``write``, safe to print."""
+        text = self._text(write)
         if len(text) > MAX_LENGTH:
             text = f"{text[: MAX_LENGTH // 2]} … {text[-MAX_LENGTH // 2 :]}"
         return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+
+    def _text(self, write: Callable[[Option], str]) -> str:
+        return "".join(write(p) if isinstance(p, Option) else str(p) for p in self.args)
+
+
+class GrassvineError(Worded, Exception):
+    """Base class of all exceptions raised by grassvine."""
+
+    def within(self, place: str) -> Self:
+        """Return the same error with the place where it occurred in front."""
+        error = type(self)(f"{place}: ", *self.args)
+        for note in getattr(self, "__notes__", ()):
+            error.add_note(note)
+        return error
 
 
 class InputError(GrassvineError, ValueError):
@@ -75,6 +114,9 @@ class CheckpointError(InputError):
 class OutputError(GrassvineError, OSError):
     """A file or folder cannot be written."""
 
+    def __init__(self, *parts: object):
+        self.args = parts  # OSError would keep two of them
+
 
 class AgentError(GrassvineError, RuntimeError):
     """An agent failed during a run."""
@@ -85,8 +127,7 @@ class AgentError(GrassvineError, RuntimeError):
         self.slot = slot
         self.cause = cause
 
-    def __str__(self) -> str:
-        """Return the agent, the slot and the cause."""
+    def _text(self, write: Callable[[Option], str]) -> str:
         return f"agent {self.agent} failed at slot {self.slot}: {self.cause}"
 
 
@@ -102,24 +143,39 @@ class MissingExtra(GrassvineError, ImportError):
         self.wanted_for = wanted_for
         self.extra = extra
 
-    def __str__(self) -> str:
-        """Return the command that installs the dependency."""
+    def _text(self, write: Callable[[Option], str]) -> str:
         return (
             f"{self.wanted_for} needs an optional dependency: pip install 'grassvine[{self.extra}]'"
         )
 
 
-class ConvergenceWarning(UserWarning):
+class ConvergenceWarning(Worded, UserWarning):
     """An iteration stopped before it converged; its result is the best found so far."""
 
 
-class UnknownIdWarning(UserWarning):
+class UnknownIdWarning(Worded, UserWarning):
     """A model was asked about users, items or tasks that it does not know."""
 
 
 def unknown(what: str, given: object, known: Iterable[str]) -> str:
     """Return the error message for an unknown name, suggesting the closest known one."""
+    return f"unknown {what} {given!r}; {nearest(given, known)}"
+
+
+def nearest(given: object, known: Iterable[str]) -> str:
+    """Return a hint: the known name closest to the given one, or all of them."""
     names = sorted(known)
     near = difflib.get_close_matches(str(given), names, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(names)}."
-    return f"unknown {what} {given!r}; {hint}"
+    return f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(names)}."
+
+
+@contextmanager
+def noting(notes: Iterable[str]) -> Iterator[None]:
+    """Add what was assumed so far to the notes of an error, once each."""
+    try:
+        yield
+    except GrassvineError as error:
+        for note in notes:
+            if note not in getattr(error, "__notes__", ()):
+                error.add_note(note)
+        raise

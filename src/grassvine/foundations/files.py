@@ -6,7 +6,14 @@ import tempfile
 import uuid
 from pathlib import Path
 
-from grassvine.foundations.errors import OutputError
+from grassvine.foundations.errors import Option, OutputError
+
+
+def exists(path: str | os.PathLike[str]) -> OutputError:
+    """Return the error for output that exists and may not be replaced."""
+    return OutputError(
+        f"{path} already exists; choose another path, or use ", Option("overwrite", True), "."
+    )
 
 
 def make_folder(path: str | os.PathLike[str]) -> Path:

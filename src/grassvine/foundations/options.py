@@ -4,7 +4,7 @@ import math
 import numbers
 from collections.abc import Iterable
 
-from grassvine.foundations.errors import InputError, PlanError, unknown
+from grassvine.foundations.errors import InputError, Option, PlanError, nearest, unknown
 
 
 def whole_number(
@@ -18,11 +18,12 @@ def whole_number(
 ) -> int:
     """Return ``value`` as an int within [least, most]."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise error(f"{name} must be an integer, not {value!r}; pass an int.")
+        raise error(Option(name), f" must be an integer, not {value!r}; pass an int.")
     number = int(value)
     bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
     if number < least or (most is not None and number > most):
-        raise error(f"{name} is {number}{why and ', but ' + why}; choose a number {bounds}.")
+        reason = why and f", but {why}"
+        raise error(Option(name), f" is {number}{reason}; choose a number {bounds}.")
     return number
 
 
@@ -36,7 +37,7 @@ def real_number(
 ) -> float:
     """Return ``value`` as a finite float within [least, below)."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise error(f"{name} must be a number, not {value!r}; pass a float.")
+        raise error(Option(name), f" must be a number, not {value!r}; pass a float.")
     try:
         number = float(value)
     except OverflowError:
@@ -44,7 +45,7 @@ def real_number(
     if not math.isfinite(number) or not least <= number < below:
         lower = "" if math.isinf(least) else f" of at least {least:g}"
         upper = "" if math.isinf(below) else f"{lower and ' and'} below {below:g}"
-        raise error(f"{name} is {number:g}; choose a finite number{lower}{upper}.")
+        raise error(Option(name), f" is {number:g}; choose a finite number{lower}{upper}.")
     return number
 
 
@@ -59,4 +60,14 @@ def one_of(what: str, given: object, known: Iterable[str]) -> str:
     names = tuple(known)
     if not isinstance(given, str) or given not in names:
         raise PlanError(unknown(what, given, names))
+    return given
+
+
+def choice(
+    name: str, given: object, known: Iterable[str], *, error: type[InputError] = PlanError
+) -> str:
+    """Return the value of an option that is among the known ones."""
+    names = tuple(known)
+    if not isinstance(given, str) or given not in names:
+        raise error(Option(name), f" is {given!r}; {nearest(given, names)}")
     return given

@@ -12,7 +12,7 @@ from grassvine.datasets import read_ratings
 from grassvine.estimators.completion import MatrixCompleter
 from grassvine.estimators.rating_models import Regularization
 from grassvine.foundations.arrays import Array
-from grassvine.foundations.errors import PlanError
+from grassvine.foundations.errors import Option, PlanError
 from grassvine.jobs.base import JobResult, run_report, run_tables, stopwatch
 from grassvine.jobs.engine_options import EngineOptions
 from grassvine.protocol import Observer
@@ -47,6 +47,8 @@ class CompletionJob(EngineOptions):
     item: str | None = None
     rating: str | None = None
     separator: str | None = None
+    skip_rows: int = 0
+    encoding: str | None = None
     duplicates: Duplicates = "error"
     missing: Missing = "error"
     shared_users: SharedUsers = "separate"
@@ -59,6 +61,8 @@ class CompletionJob(EngineOptions):
         return read_ratings(
             self.data,
             separator=self.separator,
+            skip_rows=self.skip_rows,
+            encoding=self.encoding,
             user=self.user,
             item=self.item,
             rating=self.rating,
@@ -123,13 +127,18 @@ class CompletionJob(EngineOptions):
         """Count the ratings of agents that will read their own."""
         if self.holdout:
             raise PlanError(
-                "nothing can be held out of ratings that are not read here; leave --holdout out, "
-                "or leave --stored out."
+                "nothing can be held out of ratings that are not read here; omit ",
+                Option("holdout"),
+                " or ",
+                Option("stored"),
+                ".",
             )
         if not isinstance(self.agents, str):
             raise PlanError(
-                f"{self.agents} agents cannot each read their own part, for nothing says which it "
-                "is; give --agents the column that names each rating's owner."
+                f"{self.agents} agents cannot each read their own part, because nothing says "
+                "which it is; use ",
+                Option("agents"),
+                " with the column that names each rating's owner.",
             )
         return RatingDataset.by_column(
             self.data,

@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields
 
 from grassvine.engines import Engine, RayEngine
 from grassvine.estimators.options import ENGINES, as_engine
-from grassvine.foundations.errors import PlanError
+from grassvine.foundations.errors import Option, PlanError
 from grassvine.foundations.options import one_of
 
 RAY = "ray"
@@ -33,12 +33,16 @@ class EngineOptions:
         for field in fields(EngineOptions):
             given = field.name in RAY_ONLY and getattr(self, field.name) != field.default
             if given and self.engine != RAY:
-                option = field.name.replace("_", "-")
+                option = Option(field.name)
+                ray = Option("engine", RAY)
                 raise PlanError(
-                    f"--{option} requires the Ray engine; add --engine ray, or omit --{option}."
+                    option, " requires the Ray engine; add ", ray, ", or omit ", option, "."
                 )
         if self.resume and self.checkpoints is None:
-            raise PlanError("--resume requires the checkpoints of a run; add --checkpoints FOLDER.")
+            folder = Option("checkpoints", "FOLDER")
+            raise PlanError(
+                Option("resume"), " requires the checkpoints of a run; use ", folder, "."
+            )
 
     def make_engine(self) -> Engine:
         """Return the engine."""

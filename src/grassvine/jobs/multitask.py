@@ -11,7 +11,7 @@ from grassvine.data.tables import TaskTable, read_table, tasks_from_frame
 from grassvine.estimators.multitask import MultitaskRegressor
 from grassvine.estimators.options import Rho
 from grassvine.foundations.arrays import Array
-from grassvine.foundations.errors import DataError
+from grassvine.foundations.errors import DataError, Option
 from grassvine.jobs.base import JobResult, run_report, run_tables, stopwatch
 from grassvine.jobs.engine_options import EngineOptions
 from grassvine.protocol import Observer
@@ -44,10 +44,14 @@ class MultitaskJob(EngineOptions):
     holdout: float = 0.0
     seed: int = 0
     separator: str | None = None
+    skip_rows: int = 0
+    encoding: str | None = None
 
     def read(self) -> TaskTable:
         """Read the samples."""
-        table = read_table(self.data, separator=self.separator)
+        table = read_table(
+            self.data, separator=self.separator, skip_rows=self.skip_rows, encoding=self.encoding
+        )
         return tasks_from_frame(table, target=self.target, task=self.task)
 
     def hash(self, data: TaskTable) -> str:
@@ -61,7 +65,8 @@ class MultitaskJob(EngineOptions):
         train, test = hold_out_samples(data.tasks, self.holdout, seed=self.seed)
         if self.holdout and not test.n_values:
             raise DataError(
-                f"holdout={self.holdout:g} holds out no samples; choose a larger fraction, or 0."
+                Option("holdout", self.holdout),
+                " holds out no samples; choose a larger fraction, or 0.",
             )
         estimator = MultitaskRegressor(
             self.rank,

@@ -36,11 +36,19 @@ class PCAJob(EngineOptions):
     max_iter: int = 500
     seed: int = 0
     separator: str | None = None
+    skip_rows: int = 0
+    encoding: str | None = None
 
     def read(self) -> SampleTable:
         """Read the samples."""
         owner = self.agents if isinstance(self.agents, str) else None
-        return samples_from_frame(read_table(self.data, separator=self.separator), owner=owner)
+        table = read_table(
+            self.data,
+            separator=self.separator,
+            skip_rows=self.skip_rows,
+            encoding=self.encoding,
+        )
+        return samples_from_frame(table, owner=owner)
 
     def hash(self, data: SampleTable) -> str:
         """Return a hash of the samples."""

@@ -24,7 +24,8 @@ from safetensors import SafetensorError, safe_open
 
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.documents import parse_json
-from grassvine.foundations.errors import DataError, OutputError
+from grassvine.foundations.errors import DataError, Option, OutputError
+from grassvine.foundations.files import exists
 from grassvine.foundations.folders import located, write_folder
 from grassvine.jobs.base import Job, JobResult
 from grassvine.jobs.completion import CompletionJob
@@ -93,7 +94,7 @@ def refuse_folder(path: str | os.PathLike[str], *, overwrite: bool) -> bool:
             "choose another path."
         )
     if inside and not overwrite:
-        raise OutputError(f"{target} already exists; choose another path, or add --overwrite.")
+        raise exists(target)
     return True
 
 
@@ -169,13 +170,17 @@ def rerun(
     if data is not None:
         job = replace(job, data=data)
     if job.data == "-" and data is None:
-        raise DataError("the run read standard input; add --data FILE with the same data.")
+        raise DataError(
+            "the run read standard input; use ", Option("data", "FILE"), " with the same data."
+        )
     given = job.read()
     digest = job.hash(given)
     if digest != run.data_hash:
         raise DataError(
             f"{job.data} differs from the data of the run: its hash is {digest[:12]}…, not "
-            f"{run.data_hash[:12]}…; add --data FILE with the same data."
+            f"{run.data_hash[:12]}…; use ",
+            Option("data", "FILE"),
+            " with the same data.",
         )
     result = job.learn(given, observers)
     now = versions()

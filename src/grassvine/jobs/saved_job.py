@@ -24,7 +24,7 @@ def job_from(kind: type, options: Mapping[str, Any], where: str) -> Any:
     try:
         return kind(**options)
     except InputError as cause:
-        raise DataError(f"{where}: {cause}") from None
+        raise DataError(f"{where}: ", *cause.args) from None
     except TypeError as cause:  # an option is missing
         raise DataError(f"{where} was modified ({cause}); {WRITTEN}") from None
 

@@ -7,7 +7,8 @@ import numpy as np
 from grassvine.data.ids import UNKNOWN, Ids
 from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Indices
-from grassvine.foundations.errors import DataError, PlanError, unknown
+from grassvine.foundations.errors import DataError, Option
+from grassvine.foundations.options import choice
 from grassvine.models.rating_parts import ItemPart, UserPart
 
 UnknownItems: TypeAlias = Literal["raise", "leave out"]
@@ -17,8 +18,7 @@ def in_catalogue(
     shared: ItemPart, users: Ids, items: Ids, ratings: Ratings, unknown_items: UnknownItems
 ) -> tuple[Ratings, int]:
     """Return the ratings indexed by the model's items, and the number of ratings left out."""
-    if unknown_items not in get_args(UnknownItems):
-        raise PlanError(unknown("unknown_items", unknown_items, get_args(UnknownItems)))
+    choice("unknown_items", unknown_items, get_args(UnknownItems))
     if (len(users), len(items)) != (ratings.n_users, ratings.n_items):
         raise DataError(
             f"got {len(users)} user ids and {len(items)} item ids for ratings of "
@@ -31,7 +31,9 @@ def in_catalogue(
         few = items.at(np.unique(ratings.items[~known])[:3]).to_list()
         raise DataError(
             f"{left_out} of {len(known)} ratings are of items that the model does not know "
-            f"(such as {', '.join(map(repr, few))}); drop them, or set unknown_items='leave out'."
+            f"(such as {', '.join(map(repr, few))}); drop them, or use ",
+            Option("unknown_items", "leave out"),
+            ".",
         )
     if not known.any():
         raise DataError(

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,7 @@ from grassvine.data.tables.columns import guess_columns, named_column
 from grassvine.data.tables.files import Table
 from grassvine.data.tables.frames import numbers_in, open_frame
 from grassvine.data.tables.numerals import numbers_of
-from grassvine.data.tables.rating_input import ratings_from_frame
+from grassvine.data.tables.rating_input import Missing, ratings_from_frame
 from grassvine.data.tables.rating_table import Duplicates, RatingTable
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError, ModelError
@@ -136,6 +137,7 @@ def new_ratings(
     item: str | None = None,
     rating: str | None = None,
     duplicates: Duplicates = "error",
+    missing: Missing = "error",
     owner: object = None,
 ) -> RatingTable:
     """Return the ratings of a table for fold-in; ``owner`` is as in :func:`predict_ratings`."""
@@ -149,12 +151,13 @@ def new_ratings(
     if owned is not None:
         converted = converted.with_columns(owner_ids(model, frame[owned]).alias(owned))
     return ratings_from_frame(
-        Table(converted, table.assumed),
+        replace(table, frame=converted),
         user=columns["user"],
         item=columns["item"],
         rating=columns["rating"],
         agent=owned,
         duplicates=duplicates,
+        missing=missing,
     )
 
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from grassvine.foundations.errors import DataError, PlanError, UnknownIdWarning, unknown
+from grassvine.foundations.errors import DataError, Option, UnknownIdWarning
+from grassvine.foundations.options import choice
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,8 +24,7 @@ PACKAGE = __name__.partition(".")[0]
 
 def check_on_unknown(on_unknown: object) -> None:
     """Check the value of ``on_unknown``."""
-    if on_unknown not in get_args(OnUnknown):
-        raise PlanError(unknown("on_unknown", on_unknown, get_args(OnUnknown)))
+    choice("on_unknown", on_unknown, get_args(OnUnknown))
 
 
 def check_known(what: str, asked: "pl.Series", known: NDArray[np.bool_], why: str) -> None:
@@ -34,8 +34,11 @@ def check_known(what: str, asked: "pl.Series", known: NDArray[np.bool_], why: st
         few = ", ".join(repr(one) for one in missing[:3].to_list())
         raise DataError(
             f"the model does not know {len(missing)} of the {what}s ({few}"
-            f"{', …' if len(missing) > 3 else ''}): {why}; drop them, fold them in, or set "
-            "on_unknown='nan' or 'fallback'."
+            f"{', …' if len(missing) > 3 else ''}): {why}; drop them, fold them in, or use ",
+            Option("on_unknown", "nan"),
+            " or ",
+            Option("on_unknown", "fallback"),
+            ".",
         )
 
 
@@ -62,10 +65,12 @@ def warn_unknown(
         if not known.all()
     )
     warnings.warn(
-        f"{np.count_nonzero(~known)} of {len(known)} {what} are unknown to the model (such as "
-        f"{' and '.join(examples)}); {instead}. Set on_unknown='fallback' to accept this, or 'nan' "
-        "or 'raise'.",
-        UnknownIdWarning,
+        UnknownIdWarning(
+            f"{np.count_nonzero(~known)} of {len(known)} {what} are unknown to the model (such as "
+            f"{' and '.join(examples)}); {instead}. Set ",
+            Option("on_unknown", "fallback"),
+            " to accept this, or 'nan' or 'raise'.",
+        ),
         stacklevel=_outside(),
     )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.extras import load_extra
-from grassvine.foundations.files import make_folder, write_whole
+from grassvine.foundations.files import exists, make_folder, write_whole
 from grassvine.networks.graph import Network
 from grassvine.protocol.history import History
 from grassvine.report.displays import (
@@ -65,11 +65,19 @@ def write_run_pictures(
     network: Network,
     bases: Sequence[Array],
     tables: Tables | None = None,
+    *,
+    overwrite: bool = False,
 ) -> tuple[Path, ...]:
     """Write the pictures of a run to a folder, once all of them are drawn."""
-    pictures = run_pictures(history, network, bases, tables)
-    target = make_folder(folder)
-    return tuple(write_whole(target / f"{name}.png", data) for name, data in pictures.items())
+    pictures = {
+        Path(folder) / f"{name}.png": data
+        for name, data in run_pictures(history, network, bases, tables).items()
+    }
+    present = [path for path in pictures if path.exists()]
+    if present and not overwrite:
+        raise exists(present[0])
+    make_folder(folder)
+    return tuple(write_whole(path, data) for path, data in pictures.items())
 
 
 def _picture(draw: Callable[[Any], Any]) -> bytes:

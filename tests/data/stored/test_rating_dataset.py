@@ -209,8 +209,8 @@ def swapped(rows: list[Any], place: int, column: int, value: Any) -> list[Any]:
             {"user": "usr"},
             "there is no column 'usr' for the users; did you mean 'user'?",
         ),
-        (ROWS, {"duplicates": "first"}, "unknown choice for duplicates 'first'"),
-        (ROWS, {"missing": "skip"}, "unknown choice for missing 'skip'"),
+        (ROWS, {"duplicates": "first"}, "duplicates is 'first'; choose from"),
+        (ROWS, {"missing": "skip"}, "missing is 'skip'; choose from"),
         (ROWS, {"scale": (5, 1)}, "the scale is (5, 1); give its least and its greatest rating."),
         (ROWS, {"scale": (1, 4)}, "range from 1 to 5, outside the scale from 1 to 4; fix them"),
         (swapped(ROWS, 0, 0, None), {}, "1 of 6 user ids in"),
@@ -256,7 +256,7 @@ def test_columns_are_not_guessed_by_their_places(tmp_path: Path) -> None:
     path = stored(tmp_path)
     frame().rename({"user": "a", "rating": "c"}).write_parquet(path)
     with pytest.raises(
-        DataError, match=r"identifies the users and ratings; .*options: user, rating\)"
+        DataError, match=r"identifies the users and ratings; .* with user, rating\."
     ):
         RatingDataset.by_column(path, "shop")
 

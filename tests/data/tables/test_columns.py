@@ -53,16 +53,16 @@ def test_what_no_name_tells_the_place_does(
         (
             ["user", "member", "item", "rating"],
             {},
-            r"columns 'user', 'member' could all hold the users; choose .* \(option: user\). "
+            r"columns 'user', 'member' could all hold the users; choose one with user\. "
             "The columns are 'user', 'member', 'item', 'rating'",
         ),
         (["a", "b"], {}, r"no column name of the table identifies the users, items and ratings; "),
         (
             ["a", "b", "c", "d", "e"],
             {},
-            r"columns explicitly \(options: user, item, rating\). The c",
+            r"columns with user, item, rating\. The c",
         ),
-        (["user", "item", "a", "b", "c"], {}, r"identifies the ratings; .* \(options: rating\)"),
+        (["user", "item", "a", "b", "c"], {}, r"identifies the ratings; .* with rating\. The"),
         (
             ["user", "item", "rating"],
             {"user": "usr"},

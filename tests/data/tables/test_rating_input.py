@@ -104,19 +104,22 @@ def test_numbers_of_every_form_are_ratings(form: Any) -> None:
     [
         (
             [("a", 1, "4,5"), ("a", 2, "3,5")],
-            "2 of 2 .* not numbers, such as '4,5', '3,5'; use .* a deci",
+            "2 of 2 .* not numbers, rows 0, 1, counting from 0: '4,5', '3,5'; use .* a deci",
         ),
         (
             [("a", 1, "★★★")],
-            "1 of 1 ratings in column 'rating' are not numbers, such as '★★★'; use ",
+            "1 of 1 ratings in column 'rating' is not a number, row 0, .*: '★★★'; use ",
         ),
-        ([("a", 1, "4.5")], "not numbers, such as '4.5'; convert the text to numbers"),
-        ([("a", 1, True)], "1 of 1 ratings .* are not numbers, such as True; use numbers"),
+        ([("a", 1, "4.5")], "not a number, .*: '4.5'; convert the text to numbers"),
+        ([("a", 1, True)], "1 of 1 ratings .* is not a number, .*: True; use numbers"),
         (
             [("a", 1, datetime.date(2026, 1, 1))],
-            r"not numbers, such as datetime.date\(2026, 1, 1\)",
+            r"not a number, .*: datetime.date\(2026, 1, 1\)",
         ),
-        ([("a", 1, "x"), ("a", 2, "y"), ("b", 1, "z"), ("b", 2, "w")], "such as 'x', 'y', 'z', …;"),
+        (
+            [("a", 1, "x"), ("a", 2, "y"), ("b", 1, "z"), ("b", 2, "w")],
+            "rows 0, 1, 2, …, counting from 0: 'x', 'y', 'z', …;",
+        ),
     ],
 )
 def test_ratings_that_are_no_numbers_are_refused(rows: list[Any], message: str) -> None:
@@ -157,7 +160,7 @@ def test_missing_ratings_are_named_or_dropped(library: str) -> None:
     with pytest.raises(
         DataError,
         match=r"4 of 6 ratings are missing, NaN or infinite \(rows 1, "
-        r"2, 3, …, counting from 0\); remove those rows, or set the option missing to 'drop'",
+        r"2, 3, …, counting from 0\); remove those rows, or use missing='drop'",
     ):
         ratings_from_frame(data)
     table = ratings_from_frame(data, missing="drop")
@@ -178,8 +181,8 @@ def test_repeated_ratings_are_counted_and_shown() -> None:
     with pytest.raises(
         DataError,
         match="3 ratings repeat a user and an item: user 'a' and item 1, "
-        "user 'a' and item 1, user 'b' and item 2; keep one of each, or say "
-        "duplicates='mean' or 'last'",
+        "user 'a' and item 1, user 'b' and item 2; keep one of each, or use "
+        "duplicates='mean' or duplicates='last'",
     ):
         ratings_from_frame(frame(*TWICE))
 
@@ -263,11 +266,11 @@ def test_ratings_outside_the_scale_are_refused() -> None:
         (np.ones((3, 3)), "got an object of type ndarray; pass a data frame"),
         (
             frame((None, 1, 1.0), ("a", 2, 1.0)),
-            r"1 of 2 user ids are missing \(rows 0, counting from 0\); rem",
+            r"1 of 2 user ids are missing \(row 0, counting from 0\); rem",
         ),
         (
             frame((1, "x", 1.0), (1, None, 1.0)),
-            r"1 of 2 item ids are missing \(rows 1, counting from 0\); rem",
+            r"1 of 2 item ids are missing \(row 1, counting from 0\); rem",
         ),
         (
             pd.DataFrame(columns([(1, 1, 1), ("1", 1, 1)])),
@@ -285,7 +288,7 @@ def test_ratings_outside_the_scale_are_refused() -> None:
             pl.DataFrame({k: range(101) for k in "abc"}),
             r"'c' \(by position the ratings\) contains more than 100 distinct whole",
         ),
-        (pl.DataFrame({k: ["x"] for k in "abc"}), "ratings in column 'c' are not numbers"),
+        (pl.DataFrame({k: ["x"] for k in "abc"}), "ratings in column 'c' is not a number"),
     ],
 )
 def test_tables_that_cannot_be_used_are_refused(data: Any, message: str) -> None:
@@ -295,7 +298,7 @@ def test_tables_that_cannot_be_used_are_refused(data: Any, message: str) -> None
 
 @pytest.mark.parametrize("name", ["duplicates", "missing"])
 def test_unknown_choices_are_refused(name: str) -> None:
-    with pytest.raises(DataError, match=f"unknown choice for {name} 'eror'; did you mean 'error'"):
+    with pytest.raises(DataError, match=f"{name} is 'eror'; did you mean 'error'"):
         ratings_from_frame(frame(("a", 1, 1.0)), **{name: "eror"})  # type: ignore[arg-type]
 
 
@@ -344,9 +347,9 @@ def test_a_user_of_two_agents_is_two_users_unless_refused() -> None:
     assert [part.values.tolist() for part in table.split(1)] == [[1.0, 3.0], [1.0, 2.0]]
     note = "1 user ids have ratings with several agents, such as 'ann' with 'north' and 'south'; "
     assert table.assumed[-1] == note + "they are separate users."
-    with pytest.raises(DataError, match=note + r"rename or merge them, .* to 'separate'"):
+    with pytest.raises(DataError, match=note + r"rename or .* use shared_users='separate'"):
         ratings_from_frame(shared, agent="hospital", shared_users="error")
-    with pytest.raises(DataError, match="unknown choice for shared_users 'both'"):
+    with pytest.raises(DataError, match="shared_users is 'both'; choose"):
         ratings_from_frame(shared, agent="hospital", shared_users="both")  # type: ignore[arg-type]
     assert table.digest() != ratings_from_frame(shared, duplicates="last").digest()
 

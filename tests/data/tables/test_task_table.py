@@ -51,13 +51,13 @@ def test_tasks_that_are_hard_to_judge_are_told() -> None:
     ("changed", "options", "message"),
     [
         ({"age": [1, 2, None, 4, 5]}, {}, "'age' is missing, NaN or infinite in 1 of 5 rows "
-         r"\(rows 2, counting from 0; the first belongs to task 'south'\); remove"),
+         r"\(row 2, counting from 0; the first belongs to task 'south'\); remove"),
         ({"age": [np.nan] * 5}, {}, "the feature 'age' is .* in 5 of 5 rows .rows 0, 1, 2, …, cou"),
         ({"score": [1, np.inf, 2, 3, 4]}, {}, "the target 'score' is .* belongs to task 'north'"),
-        ({"age": list("abcde")}, {}, "5 of 5 values in column 'age' are not numbers, such as 'a', "
+        ({"age": list("abcde")}, {}, "5 of 5 values in column 'age' are not numbers, .*: 'a', "
          "'b', 'c', …; use numbers. Or exclude this column from the features"),
         ({"score": list("abcde")}, {}, "values in column 'score' are not numbers"),
-        ({"school": ["a", None, "b", "b", "b"]}, {}, r"1 of 5 task ids are missing \(rows 1, co"),
+        ({"school": ["a", None, "b", "b", "b"]}, {}, r"1 of 5 task ids are missing \(row 1, co"),
         ({}, {"target": "scor"}, "no column 'scor' for the targets; did you mean 'score'"),
         ({}, {"task": "class"}, "no column 'class' for the tasks; .*The columns are 'school'"),
         ({}, {"features": ["ages"]}, "no column 'ages' for the features; did you mean 'age'"),

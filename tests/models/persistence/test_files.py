@@ -146,7 +146,7 @@ def test_a_place_without_a_model_is_told(tmp_path: Path) -> None:
 
 def test_nothing_is_replaced_unless_it_is_a_model_and_may_be(saved: Path, tmp_path: Path) -> None:
     new = ratings_model(seed=1)
-    with pytest.raises(OutputError, match="model already exists; choose another path, or set over"):
+    with pytest.raises(OutputError, match="model already exists; choose another path, or use over"):
         save(new, saved)
     (saved / "notes.txt").write_text("mine")
     with pytest.raises(OutputError, match=r"contains notes.txt, which is not part of a model"):

@@ -124,7 +124,7 @@ class RatingDataset:
                 found = find_ratings(_absolute(source), chosen)
                 scans.append(scan_ratings(found, rules, number))
             except DataError as cause:
-                raise DataError(f"table {number}: {cause}") from None
+                raise cause.within(f"table {number}") from None
             places.append(found.place)
             assumed += [f"Table {number}: {sentence}" for sentence in found.assumed]
         names = [os.fspath(source) for source in sources]

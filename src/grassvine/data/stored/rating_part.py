@@ -49,13 +49,13 @@ class RatingPart:
         try:
             return self._read()
         except DataError as cause:
-            raise DataError(f"agent {self.name!r}: {cause}") from None
+            raise cause.within(f"agent {self.name!r}") from None
 
     def _read(self) -> RatingTable:
         import polars as pl
 
         place = self.place
-        rows = place.rows(self.name)
+        rows = place.rows(self.name, times=self.rules.duplicates == "last")
         n_rows = collect(rows.select(pl.len()), place.source).item()
         require_ratings_memory(n_rows, f"its part of {place.source}, {n_rows:,} ratings,")
         frame = collect(rows, place.source)

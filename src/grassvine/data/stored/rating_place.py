@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from grassvine.data.stored.lazy_tables import scan_parquet, scan_table
 from grassvine.data.tables.columns import guess_columns, named_column, unidentified
-from grassvine.foundations.errors import DataError
+from grassvine.data.tables.times import time_columns
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,8 +31,10 @@ class RatingPlace:
     rating: str
     agent: str | None = None
 
-    def rows(self, agent: Any = None) -> "pl.LazyFrame":
+    def rows(self, agent: Any = None, *, times: bool = False) -> "pl.LazyFrame":
         """Return the user, item and rating columns, of one agent or, by default, of all.
+
+        With ``times``, columns of times follow.
 
         For Parquet, only these columns are read, and its statistics are used to skip rows.
         """
@@ -44,7 +46,11 @@ class RatingPlace:
             table = scan_parquet(self.source)
             if agent is not None:
                 table = table.filter(pl.col(self.agent) == agent)
-        return table.select(self.user, self.item, self.rating)
+        columns = [self.user, self.item, self.rating]
+        if times:
+            names = table.collect_schema().names()
+            columns += time_columns([name for name in names if name not in columns])
+        return table.select(columns)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +72,7 @@ def find_ratings(
         named_column(names, agent, "agent")
     columns, by_place = guess_columns([name for name in names if name != agent], chosen)
     if by_place:
-        raise DataError(unidentified(by_place, names, source))
+        raise unidentified(by_place, names, source)
     if None in chosen.values():
         held = ", ".join(f"{columns[role]!r} holds the {role}s" for role in chosen)
         assumed += (f"By name, {held}.",)

@@ -14,7 +14,7 @@ from grassvine.data.ratings import MIN_RATING, refuse_extreme
 from grassvine.data.stored.lazy_tables import collect
 from grassvine.data.stored.rating_place import FoundRatings, RatingPlace
 from grassvine.data.tables.rating_rules import RatingRules
-from grassvine.foundations.errors import DataError
+from grassvine.foundations.errors import DataError, Option
 
 if TYPE_CHECKING:
     import polars as pl
@@ -135,7 +135,9 @@ def _checked(table: "pl.LazyFrame", rules: RatingRules, source: str) -> tuple[in
     if n_unknown and rules.missing == "error":
         raise DataError(
             f"{n_unknown} of {n_rows} ratings in {source} are missing, NaN or infinite; remove "
-            "those rows, or set the option missing to 'drop'."
+            "those rows, or use ",
+            Option("missing", "drop"),
+            ".",
         )
     if n_unknown == n_rows:
         raise DataError(

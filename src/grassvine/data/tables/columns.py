@@ -4,7 +4,7 @@ import difflib
 import re
 from collections.abc import Sequence
 
-from grassvine.foundations.errors import DataError
+from grassvine.foundations.errors import DataError, Option
 
 # Each name also counts as "users", "userid" and "user ids".
 ENTITY_NAMES = {
@@ -78,7 +78,9 @@ def guess_columns(
         if len(recognised[role]) > 1:
             raise DataError(
                 f"the columns {_quoted(recognised[role])} could all hold the {role}s; choose one "
-                f"explicitly (option: {role}). {listing(names)}"
+                "with ",
+                Option(role),
+                f". {listing(names)}",
             )
         columns[role] = recognised[role][0]
     open_roles = [role for role in chosen if role not in columns]
@@ -87,19 +89,25 @@ def guess_columns(
     if open_roles and len(names) == 4 and rest[len(open_roles) :] == [names[-1]]:
         columns["time"] = rest.pop()
     if open_roles and len(rest) != len(open_roles):
-        raise DataError(unidentified(open_roles, names, "the table"))
+        raise unidentified(open_roles, names, "the table")
     columns.update(zip(open_roles, rest, strict=False))
     return columns, tuple(open_roles)
 
 
-def unidentified(roles: Sequence[str], names: Sequence[str], table: str) -> str:
-    """Return the error message for roles that no column name identifies."""
+def unidentified(roles: Sequence[str], names: Sequence[str], table: str) -> DataError:
+    """Return the error for roles that no column name identifies."""
     *others, last = (f"{role}s" for role in roles)
     missing = f"{', '.join(others)} and {last}" if others else last
-    return (
-        f"no column name of {table} identifies the {missing}; choose the columns explicitly "
-        f"(options: {', '.join(roles)}). {listing(names)}"
+    return DataError(
+        f"no column name of {table} identifies the {missing}; choose the columns with ",
+        *option_list(roles),
+        f". {listing(names)}",
     )
+
+
+def option_list(names: Sequence[str]) -> list[str | Option]:
+    """Return the parts of a message that enumerate options."""
+    return [part for name in names for part in (Option(name), ", ")][:-1]
 
 
 def listing(names: Sequence[str]) -> str:

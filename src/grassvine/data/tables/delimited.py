@@ -2,13 +2,15 @@
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import numpy as np
+
 from grassvine.data.tables.columns import columns_by_role
 from grassvine.data.tables.numerals import is_missing, is_number, numbers_of
-from grassvine.foundations.errors import DataError
+from grassvine.foundations.errors import DataError, Option, noting
 from grassvine.foundations.memory import require_memory
 
 if TYPE_CHECKING:
@@ -34,16 +36,23 @@ class Dialect:
 
 
 def read_delimited(
-    data: bytes, name: str, separator: str | None, header: bool | None
-) -> "tuple[pl.DataFrame, tuple[str, ...]]":
-    """Read text into a frame; return it and notes on what was assumed."""
+    data: bytes, name: str, separator: str | None, header: bool | None, first_line: int = 1
+) -> "tuple[pl.DataFrame, tuple[str, ...], Sequence[int]]":
+    """Read text into a frame; return it, notes on what was assumed, and the line of each row."""
+    text = _head(data, name, first_line)
+    dialect = _sniff(text, name, separator, header)
+    with noting(dialect.assumed):
+        return _read(data, text, name, dialect, first_line)
+
+
+def _read(
+    data: bytes, text: str, name: str, dialect: Dialect, first_line: int
+) -> "tuple[pl.DataFrame, tuple[str, ...], Sequence[int]]":
     import polars as pl
 
-    text = _head(data, name)
-    dialect = _sniff(text, name, separator, header)
-    names = _names(records(text, dialect.separator)[0], dialect.header, name)
-    require_memory(FIELD_BYTES * len(names) * (1 + data.count(b"\n")), name, DataError)
     separator = dialect.separator
+    names = _names(records(text, separator)[0], dialect.header, name)
+    require_memory(FIELD_BYTES * len(names) * (1 + data.count(b"\n")), name, DataError)
     one_byte = len(separator.encode()) == 1
     try:
         frame = pl.read_csv(
@@ -55,15 +64,30 @@ def read_delimited(
             infer_schema=False,
         )
     except pl.exceptions.PolarsError:
-        _refuse(data, name, separator, len(names))
+        _refuse(data, name, separator, len(names), first_line)
     assumed = dialect.assumed
+    lines = _lines(data, frame, dialect.header, first_line)
     blank = frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
     if blank.any():
+        lines = np.asarray(lines)[~blank.to_numpy()].tolist()
         frame = frame.filter(~blank)
         assumed += (f"{blank.sum()} blank lines in {name} were skipped.",)
     if not len(frame):
         raise DataError(f"{name} has a header but no rows; use a table with at least one row.")
-    return frame.select(numbers_of(column) for column in frame), assumed
+    return frame.select(numbers_of(column) for column in frame), assumed, lines
+
+
+def _lines(data: bytes, frame: "pl.DataFrame", header: bool, first_line: int) -> Sequence[int]:
+    """Return the line on which each record begins; fields in quotes may contain line breaks."""
+    import polars as pl
+
+    start = first_line + header
+    plain = range(start, start + len(frame))
+    if data.rstrip(b"\r\n").count(b"\n") + 1 == len(frame) + header:
+        return plain
+    breaks = pl.sum_horizontal(pl.all().str.count_matches("\n").fill_null(0))
+    earlier = frame.select(breaks.cum_sum().shift(1, fill_value=0)).to_series().to_numpy()
+    return (np.asarray(plain) + earlier).tolist()
 
 
 def records(text: str, separator: str) -> list[Record]:
@@ -80,22 +104,22 @@ def _reader(text: str, separator: str) -> Any:
     return csv.reader(io.StringIO(text, newline=""), delimiter=separator)
 
 
-def _head(data: bytes, name: str) -> str:
+def _head(data: bytes, name: str, first_line: int) -> str:
     """Return the first lines, decoded."""
     head = data[:SAMPLE_BYTES]
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise DataError(f"{name} is encoded in UTF-16; save it as UTF-8.")
     if b"\0" in head:
         raise DataError(
-            f"{name} is not a table in a supported format; use CSV, TSV, Parquet, Feather or JSON "
-            "lines."
+            f"{name} is not a table in a supported format; use CSV, TSV, Parquet, Feather or JSON, "
+            "or, if it is text in UTF-16, ",
+            Option("encoding", "utf-16-le"),
+            ".",
         )
     if len(data) > SAMPLE_BYTES and b"\n" in head:
         head = head[: head.rindex(b"\n")]
     try:
         return head.decode()
     except UnicodeDecodeError as cause:
-        _refuse_encoding(data, name, cause.start)
+        _refuse_encoding(data, name, cause.start, first_line)
 
 
 def _sniff(text: str, name: str, separator: str | None, header: bool | None) -> Dialect:
@@ -135,8 +159,11 @@ def _separator(text: str, name: str) -> str:
         first = text.splitlines()[0][:60]
         raise DataError(
             f"neither tabs, commas, semicolons, bars nor '::' split the lines of {name} into the "
-            f"same number of columns (the first line is {first!r}); specify the separator, or fix "
-            "the lines."
+            f"same number of columns (the first line is {first!r}); use ",
+            Option("separator"),
+            ", skip lines before the table with ",
+            Option("skip_rows"),
+            ", or fix the lines.",
         )
     return max(scores, key=lambda one: scores[one])
 
@@ -174,17 +201,21 @@ def _names(first: Record, header: bool, name: str) -> list[str]:
     return names
 
 
-def _refuse_encoding(data: bytes, name: str, position: int) -> NoReturn:
-    line = data[:position].count(b"\n") + 1
-    raise DataError(f"line {line} of {name} is not valid UTF-8; save the file as UTF-8.")
+def _refuse_encoding(data: bytes, name: str, position: int, first_line: int) -> NoReturn:
+    line = data[:position].count(b"\n") + first_line
+    raise DataError(
+        f"line {line} of {name} is not valid UTF-8; save the file as UTF-8, or use ",
+        Option("encoding", "latin-1"),
+        " or the encoding that it has.",
+    )
 
 
-def _refuse(data: bytes, name: str, separator: str, n_fields: int) -> NoReturn:
+def _refuse(data: bytes, name: str, separator: str, n_fields: int, first_line: int) -> NoReturn:
     """Raise an error that names the first line that polars cannot parse."""
     try:
         text = data.decode()
     except UnicodeDecodeError as cause:
-        _refuse_encoding(data, name, cause.start)
+        _refuse_encoding(data, name, cause.start, first_line)
     try:
         too_long = next((at for at in _sizes(text, separator) if at[1] > n_fields), None)
     except csv.Error:
@@ -192,9 +223,9 @@ def _refuse(data: bytes, name: str, separator: str, n_fields: int) -> NoReturn:
     if too_long is None:
         _refuse_quotes(name)
     raise DataError(
-        f"line {too_long[0]} of {name} has {too_long[1]} fields, but the first line has "
-        f"{n_fields}; fix that line, or put quotation marks around fields that contain the "
-        "separator."
+        f"line {too_long[0] + first_line - 1} of {name} has {too_long[1]} fields, but the first "
+        f"line has {n_fields}; fix that line, or put quotation marks around fields that contain "
+        "the separator."
     )
 
 

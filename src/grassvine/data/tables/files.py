@@ -1,4 +1,4 @@
-"""Reader for tables in files: delimited text, Parquet, Feather and JSON lines, also with gzip.
+"""Reader for tables in files: delimited text, Parquet, Feather and JSON, also with gzip or zip.
 
 The content decides on the format. Whatever a file leaves open is detected and reported.
 """
@@ -8,17 +8,24 @@ import io
 import os
 import sys
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grassvine.data.tables.archives import ZIP, extract_table
 from grassvine.data.tables.arrow_size import arrow_size
+from grassvine.data.tables.decoding import as_utf8, without_rows
 from grassvine.data.tables.delimited import read_delimited
-from grassvine.data.tables.json_lines import is_json_lines, read_json_lines
+from grassvine.data.tables.json_lines import (
+    is_json_lines,
+    is_json_list,
+    read_json_lines,
+    read_json_list,
+)
 from grassvine.data.tables.parquet_size import parquet_size
 from grassvine.data.tables.text import BYTE_ORDER_MARK, LONGEST_LINE, refuse_foreign
-from grassvine.foundations.errors import DataError
+from grassvine.foundations.errors import DataError, noting
 from grassvine.foundations.memory import require_memory
 
 if TYPE_CHECKING:
@@ -31,26 +38,31 @@ CHUNK = 2**20
 COPIES = 2
 JSON_COPIES = 8  # of the text: every value becomes a Python object
 
-FORMATS = "CSV, TSV, Parquet, Feather or JSON lines"
+FORMATS = "CSV, TSV, Parquet, Feather or JSON"
 READERS = {b"PAR1": "read_parquet", b"ARROW1": "read_ipc", b"\xff\xff\xff\xff": "read_ipc_stream"}
 UNSUPPORTED = {
     b"FEA1": "is a Feather file of version 1; save it as Feather 2 or Parquet",
     b"SQLite format 3": "is an SQLite database; export the table as CSV or Parquet",
     b"\x89HDF": "is an HDF5 file; export the table as CSV or Parquet",
-    b"[": "is a JSON list; write one object per line (JSON lines)",
 }
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """A table read from a file, and notes on what was assumed about the file."""
+    """A table read from a file, notes on what was assumed, and the line of each row of a text."""
 
     frame: "pl.DataFrame"
     assumed: tuple[str, ...] = ()
+    lines: Sequence[int] | None = None
 
 
 def read_table(
-    source: str | os.PathLike[str], *, separator: str | None = None, header: bool | None = None
+    source: str | os.PathLike[str],
+    *,
+    separator: str | None = None,
+    header: bool | None = None,
+    skip_rows: int = 0,
+    encoding: str | None = None,
 ) -> Table:
     """Read a table from a file.
 
@@ -58,11 +70,16 @@ def read_table(
     ----------
     source : path or "-"
         CSV, TSV, other delimited text (``;``, ``|`` or ``::`` as in MovieLens), Parquet, Feather,
-        Arrow or JSON lines, optionally compressed with gzip; ``-`` is standard input.
+        Arrow, JSON lines or a JSON list of objects, optionally compressed with gzip or as the only
+        table in a zip archive; ``-`` is standard input.
     separator : str, optional
         Separator of the fields in a text file; detected by default.
     header : bool, optional
         Whether the first line of a text file names the columns; detected by default.
+    skip_rows : int, default=0
+        Number of lines before the table in a text file.
+    encoding : str, optional
+        Encoding of a text file; UTF-8 by default, and UTF-16 if there is a byte order mark.
 
     Notes
     -----
@@ -70,19 +87,35 @@ def read_table(
     notation: 007, +49170 and integers of 2⁶³ or more are ids and stay text.
     """
     name = "standard input" if os.fspath(source) == "-" else str(source)
-    data = _decompressed(_content(source), name)
+    data, member = _content(source), name
+    assumed: tuple[str, ...] = ()
+    if data.startswith(ZIP):
+        data, member = extract_table(data, name)
+        assumed = (f"{member} was read from {name}.",)
+        name = f"{member} in {name}"
+    data = _decompressed(data, name)
     refuse_foreign(data[:LONGEST_LINE], name)
     for magic, reader in READERS.items():
         if data.startswith(magic):
-            return Table(_columnar(data, reader, name))
-    by_suffix = Path(name.removesuffix(".gz")).suffix.lower()
-    if is_json_lines(data) or by_suffix in (".jsonl", ".ndjson"):
-        require_memory(JSON_COPIES * len(data), name, DataError)
-        return Table(read_json_lines(data, name))
+            return Table(_columnar(data, reader, name), assumed)
     for magic, reason in UNSUPPORTED.items():
         if data.startswith(magic):
             raise DataError(f"{name} {reason}.")
-    return Table(*read_delimited(data, name, separator, header))
+    data, decoded = as_utf8(data, name, encoding)
+    assumed += decoded
+    data = without_rows(data, name, skip_rows)
+    by_suffix = Path(member.removesuffix(".gz")).suffix.lower()
+    with noting(assumed):
+        is_list = is_json_list(data)
+        if is_list or is_json_lines(data) or by_suffix in (".json", ".jsonl", ".ndjson"):
+            require_memory(JSON_COPIES * len(data), name, DataError)
+            if is_list:
+                return Table(read_json_list(data, name), assumed)
+            frame, lines = read_json_lines(data, name, 1 + skip_rows)
+        else:
+            frame, more, lines = read_delimited(data, name, separator, header, 1 + skip_rows)
+            assumed += more
+    return Table(frame, assumed, lines)
 
 
 def _content(source: str | os.PathLike[str]) -> bytes:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from grassvine.data.places import MAX_SHOWN, places
+from grassvine.data.tables.numerals import words_in
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError
 
@@ -50,7 +52,9 @@ def open_frame(frame: Any, *, any_names: bool = False) -> "narwhals.DataFrame[An
     return whole
 
 
-def numbers_in(column: "narwhals.Series[Any]", what: str) -> Array:
+def numbers_in(
+    column: "narwhals.Series[Any]", what: str, lines: Sequence[int] | None = None
+) -> Array:
     """Return a column of numbers as floats, with NaN for missing values.
 
     Parameters
@@ -59,30 +63,48 @@ def numbers_in(column: "narwhals.Series[Any]", what: str) -> Array:
         Numbers. Text, dates and booleans are rejected, even text that looks like numbers.
     what : str
         What the numbers are, for error messages: ``"ratings"``.
+    lines : sequence of int, optional
+        The line of each row in a file, for error messages.
     """
     import narwhals
 
     if column.dtype.is_numeric():
         return column.cast(narwhals.Float64).to_numpy().astype(np.float64)
     given = column.to_list()
-    invalid = [one for one in given if not _is_missing(one) and not _is_number(one)]
+    invalid = [k for k, one in enumerate(given) if not _is_missing(one) and not _is_number(one)]
     if invalid or column.dtype.is_temporal():
-        _refuse(invalid or given, len(given), what)
+        _refuse(given, invalid or list(range(len(given))), what, lines)
     return np.array([np.nan if _is_missing(one) else float(one) for one in given])
 
 
-def _refuse(invalid: Sequence[object], total: int, what: str) -> None:
-    distinct = list(dict.fromkeys(map(repr, invalid)))
-    examples = ", ".join(distinct[:3]) + (", …" if len(distinct) > 3 else "")
-    comma = any(isinstance(one, str) and _is_numeral(one.replace(",", ".")) for one in invalid)
-    numeric_text = all(isinstance(one, str) and _is_numeral(one) for one in invalid)
-    if numeric_text:
+def _refuse(
+    given: Sequence[object], rows: Sequence[int], what: str, lines: Sequence[int] | None
+) -> None:
+    """Raise an error for values that are not numbers.
+
+    One word makes a whole column of a text file text; then the words are at fault, not the
+    numerals beside them.
+    """
+    import polars as pl
+
+    is_word = words_in(pl.Series([str(given[k]) for k in rows], dtype=pl.String))
+    words = [
+        k for k, word in zip(rows, is_word, strict=True) if word or not isinstance(given[k], str)
+    ]
+    rows = words or rows
+    with_points = pl.Series([str(given[k]).replace(",", ".") for k in words], dtype=pl.String)
+    distinct = list(dict.fromkeys(repr(given[k]) for k in rows))
+    examples = ", ".join(distinct[:MAX_SHOWN]) + (", …" if len(distinct) > MAX_SHOWN else "")
+    if not words:
         fix = "convert the text to numbers."
-    elif comma:
+    elif any(isinstance(given[k], str) for k in words) and not words_in(with_points).all():
         fix = "use numbers with a decimal point, not a comma."
     else:
         fix = "use numbers."
-    raise DataError(f"{len(invalid)} of {total} {what} are not numbers, such as {examples}; {fix}")
+    are = "is not a number" if len(rows) == 1 else "are not numbers"
+    raise DataError(
+        f"{len(rows)} of {len(given)} {what} {are}, {places(rows, lines)}: {examples}; {fix}"
+    )
 
 
 def _is_number(one: object) -> bool:
@@ -91,11 +113,3 @@ def _is_number(one: object) -> bool:
 
 def _is_missing(one: object) -> bool:
     return one is None or type(one).__name__ in ("NAType", "NaTType")
-
-
-def _is_numeral(one: str) -> bool:
-    try:
-        float(one)
-    except ValueError:
-        return False
-    return True

@@ -1,9 +1,11 @@
-"""Reader for JSON lines: one object per line, whose keys are the columns."""
+"""Reader for JSON: one object per line, or a list of objects, whose keys are the columns."""
 
 import json
+import re
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from grassvine.foundations.documents import parse_json
+from grassvine.foundations.documents import RepeatedKey, parse_json
 from grassvine.foundations.errors import DataError
 
 if TYPE_CHECKING:
@@ -24,8 +26,39 @@ def is_json_lines(data: bytes) -> bool:
         return True
 
 
-def read_json_lines(data: bytes, name: str) -> "pl.DataFrame":
-    """Read a table; keys that an object lacks are missing values.
+def is_json_list(data: bytes) -> bool:
+    """Return whether the content begins like a JSON list of objects."""
+    return re.match(rb"\s*\[\s*[{\]]", data) is not None
+
+
+def read_json_lines(
+    data: bytes, name: str, first_line: int = 1
+) -> "tuple[pl.DataFrame, Sequence[int]]":
+    """Read a table and the line of each row; keys that an object lacks are missing values."""
+    texts = data.splitlines()
+    lines = [k + first_line for k, text in enumerate(texts) if text.strip()]
+    rows = (_load(texts[k - first_line], f"line {k} of {name}") for k in lines)
+    return _table(rows, lambda row: f"line {lines[row]} of {name}", name), lines
+
+
+def read_json_list(data: bytes, name: str) -> "pl.DataFrame":
+    """Read a table from a list of objects."""
+    return _table(_load(data, name), lambda row: f"object {row + 1} of {name}", name)
+
+
+def _load(text: bytes, place: str) -> Any:
+    try:
+        return parse_json(text)
+    except RepeatedKey as cause:
+        raise DataError(f"{place} contains the key {cause.key!r} twice; keep one.") from None
+    except ValueError as cause:
+        raise DataError(
+            f"{place} is not valid JSON ({cause}); write one object per line, or a list of objects."
+        ) from None
+
+
+def _table(rows: Iterable[Any], place: Callable[[int], str], name: str) -> "pl.DataFrame":
+    """Return the table of some objects.
 
     A column that mixes 7 and "7" is an error; polars would turn both into the same text.
     """
@@ -33,19 +66,9 @@ def read_json_lines(data: bytes, name: str) -> "pl.DataFrame":
 
     columns: dict[str, list[Any]] = {}
     n_rows = 0
-    for number, line in enumerate(data.splitlines(), 1):
-        if not line.strip():
-            continue
-        try:
-            row = parse_json(line)
-        except ValueError as cause:
-            raise DataError(
-                f"line {number} of {name} is not valid JSON ({cause}); write one object per line."
-            ) from None
+    for row in rows:
         if not isinstance(row, dict):
-            raise DataError(
-                f"line {number} of {name} is not a JSON object; write one object per line."
-            )
+            raise DataError(f"{place(n_rows)} is not a JSON object; write one object per row.")
         for key in row:
             if key not in columns:
                 columns[key] = [None] * n_rows

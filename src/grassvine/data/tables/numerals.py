@@ -27,6 +27,17 @@ def is_missing(field: str) -> bool:
     return field.strip().lower() in MISSING
 
 
+def words_in(column: "pl.Series") -> "pl.Series":
+    """Return which fields of a column of text are neither numbers nor missing."""
+    import polars as pl
+
+    bare = column.str.strip_chars()
+    missing = bare.str.to_lowercase().is_in(MISSING) | bare.is_null()
+    whole = bare.cast(pl.Int64, strict=False).cast(pl.String) == bare
+    real = bare.str.contains(NUMBER) & bare.cast(pl.Float64, strict=False).is_not_null()
+    return ~(missing | whole.fill_null(value=False) | real)
+
+
 def numbers_of(column: "pl.Series") -> "pl.Series":
     """Convert a column of text to Int64 or Float64 if all fields are numbers, else return it as is.
 

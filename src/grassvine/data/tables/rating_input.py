@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from grassvine.data.ids import Ids, as_column, kind_of
+from grassvine.data.places import places
 from grassvine.data.ratings import Ratings, refuse_extreme
-from grassvine.data.tables.columns import guess_columns, listing, named_column
+from grassvine.data.tables.columns import guess_columns, listing, named_column, option_list
 from grassvine.data.tables.files import Table
 from grassvine.data.tables.frames import numbers_in, open_frame
 from grassvine.data.tables.rating_table import (
@@ -18,9 +19,11 @@ from grassvine.data.tables.rating_table import (
     make_table,
     refuse_outside,
 )
+from grassvine.data.tables.times import time_order
 from grassvine.data.tables.wide import wide_ratings
-from grassvine.foundations.arrays import Array, as_numbers
-from grassvine.foundations.errors import DataError, unknown
+from grassvine.foundations.arrays import Array, Indices, as_numbers
+from grassvine.foundations.errors import DataError, Option, noting
+from grassvine.foundations.options import choice
 
 if TYPE_CHECKING:
     import narwhals
@@ -62,7 +65,9 @@ def ratings_from_frame(
     agent : str, optional
         Column of the agent that holds the user's ratings.
     duplicates : {"error", "mean", "last"}, default="error"
-        How to treat several ratings of one item by one user.
+        How to treat several ratings of one item by one user: take the mean, or the last one. The
+        last one is the latest if there is a column of times, named for example ``timestamp``, and
+        otherwise the last row.
     missing : {"error", "drop"}, default="error"
         How to treat rows whose rating is missing, NaN or infinite.
     scale : (low, high), optional
@@ -71,8 +76,9 @@ def ratings_from_frame(
         How to treat a user id with ratings of several agents: as a separate user of each.
     """
     columns = {"user": user, "item": item, "rating": rating}
-    rows, assumed = _rows_of_frame(frame, columns, agent, missing, scale)
-    return make_table(rows, duplicates, assumed, shared_users)
+    rows, assumed = _rows_of_frame(frame, columns, agent, missing, scale, duplicates)
+    with noting(assumed):
+        return make_table(rows, duplicates, assumed, shared_users)
 
 
 def ratings_from_frames(
@@ -101,9 +107,9 @@ def ratings_from_frames(
     assumed: list[str] = []
     for number, frame in enumerate(frames):
         try:
-            rows, notes = _rows_of_frame(frame, columns, None, missing, scale)
+            rows, notes = _rows_of_frame(frame, columns, None, missing, scale, duplicates)
         except DataError as cause:
-            raise DataError(f"table {number}: {cause}") from None
+            raise cause.within(f"table {number}") from None
         parts.append(rows)
         assumed += [f"Table {number}: {note}" for note in notes]
     all_rows = Rows(
@@ -112,6 +118,9 @@ def ratings_from_frames(
         values=np.concatenate([part.values for part in parts]),
         agents=pl.Series(np.repeat(np.arange(len(parts)), [len(part.values) for part in parts])),
         agents_are_tables=True,
+        times=None
+        if all(part.times is None for part in parts)
+        else np.concatenate([part.time_order() for part in parts]),
     )
     table = make_table(all_rows, duplicates, tuple(assumed), shared_users)
     return RatingTable(table.users, table.items, table.ratings, table.owners, None, table.assumed)
@@ -180,8 +189,21 @@ def _rows_of_frame(
     agent: str | None,
     missing: str,
     scale: object,
+    duplicates: str,
 ) -> tuple[Rows, tuple[str, ...]]:
     read = frame if isinstance(frame, Table) else Table(frame)
+    with noting(read.assumed):
+        return _rows_of_table(read, chosen, agent, missing, scale, duplicates)
+
+
+def _rows_of_table(
+    read: Table,
+    chosen: dict[str, str | None],
+    agent: str | None,
+    missing: str,
+    scale: object,
+    duplicates: str,
+) -> tuple[Rows, tuple[str, ...]]:
     table = open_frame(read.frame, any_names=True)
     names = table.columns
     if agent is not None:
@@ -200,14 +222,18 @@ def _rows_of_frame(
     elif None in chosen.values():
         held = ", ".join(f"{columns[role]!r} holds the {role}s" for role in chosen)
         assumed += (f"By name, {held}.",)
-    rows, more = _checked(
-        as_column(table[columns["user"]].to_native(), "user"),
-        as_column(table[columns["item"]].to_native(), "item"),
-        numbers_in(table[columns["rating"]], f"ratings in column {columns['rating']!r}"),
-        None if agent is None else as_column(table[agent].to_native(), "agent"),
-        missing,
-        scale,
-    )
+    with noting(assumed):
+        what = f"ratings in column {columns['rating']!r}"
+        rows, more = _checked(
+            as_column(table[columns["user"]].to_native(), "user", read.lines),
+            as_column(table[columns["item"]].to_native(), "item", read.lines),
+            numbers_in(table[columns["rating"]], what, read.lines),
+            None if agent is None else as_column(table[agent].to_native(), "agent", read.lines),
+            missing,
+            scale,
+            time_order(table, columns, read.lines) if duplicates == "last" else None,
+            read.lines,
+        )
     return rows, assumed + more
 
 
@@ -227,8 +253,9 @@ def _refuse_contradiction(table: "narwhals.DataFrame[Any]", columns: dict[str, s
         reason = f"{columns['time']!r} (by position the times) contains no times"
     if reason:
         raise DataError(
-            f"the column names are not recognised, and {reason}; choose the columns explicitly "
-            f"(options: user, item, rating). {listing(table.columns)}"
+            f"the column names are not recognised, and {reason}; choose the columns with ",
+            *option_list(("user", "item", "rating")),
+            f". {listing(table.columns)}",
         )
 
 
@@ -260,28 +287,33 @@ def _checked(
     agents: "pl.Series | None",
     missing: str,
     scale: object,
+    times: Indices | None = None,
+    lines: Sequence[int] | None = None,
 ) -> tuple[Rows, tuple[str, ...]]:
     """Check the columns and treat missing ratings; return the rows and notes on dropped ones."""
     import polars as pl
 
-    if missing not in MISSING:
-        raise DataError(unknown("choice for missing", missing, MISSING))
+    choice("missing", missing, MISSING, error=DataError)
     if not len(users) == len(items) == len(values) or values.ndim != 1:
         raise DataError(
             f"got {len(users)} users, {len(items)} items and ratings of shape {values.shape}; "
             "pass one of each per rating."
         )
-    refuse_extreme(values, lambda k: f"in row {k} (counting from 0)")
+    refuse_extreme(
+        values,
+        lambda k: f"in row {k} (counting from 0)" if lines is None else f"on line {lines[k]}",
+    )
     known = np.isfinite(values)
     n_unknown = int((~known).sum())
     assumed: tuple[str, ...] = ()
     if n_unknown:
         rows = np.flatnonzero(~known)
         if missing == "error":
-            shown = ", ".join(map(str, rows[:3])) + (", …" if n_unknown > 3 else "")
             raise DataError(
-                f"{n_unknown} of {len(values)} ratings are missing, NaN or infinite (rows {shown}, "
-                "counting from 0); remove those rows, or set the option missing to 'drop'."
+                f"{n_unknown} of {len(values)} ratings are missing, NaN or infinite "
+                f"({places(rows, lines)}); remove those rows, or use ",
+                Option("missing", "drop"),
+                ".",
             )
         if n_unknown == len(values):
             raise DataError("all ratings are missing, NaN or infinite; provide at least one.")
@@ -289,9 +321,10 @@ def _checked(
         mask = pl.Series(known)
         users, items, values = users.filter(mask), items.filter(mask), values[known]
         agents = None if agents is None else agents.filter(mask)
+        times = None if times is None else times[known]
     if scale is not None:
         refuse_outside(scale, values, users, items)
-    return Rows(users, items, values, agents), assumed
+    return Rows(users, items, values, agents, times=times), assumed
 
 
 def united(columns: "Sequence[pl.Series]", what: str) -> "pl.Series":

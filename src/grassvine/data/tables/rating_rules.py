@@ -10,7 +10,8 @@ from grassvine.data.tables.rating_table import (
     SharedUsers,
     as_scale,
 )
-from grassvine.foundations.errors import DataError, unknown
+from grassvine.foundations.errors import DataError
+from grassvine.foundations.options import choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +25,8 @@ class RatingRules:
 
     def __post_init__(self) -> None:
         """Check the choices."""
-        if self.duplicates not in DUPLICATES:
-            raise DataError(unknown("choice for duplicates", self.duplicates, DUPLICATES))
-        if self.missing not in MISSING:
-            raise DataError(unknown("choice for missing", self.missing, MISSING))
-        if self.shared_users not in SHARED_USERS:
-            raise DataError(unknown("choice for shared_users", self.shared_users, SHARED_USERS))
+        choice("duplicates", self.duplicates, DUPLICATES, error=DataError)
+        choice("missing", self.missing, MISSING, error=DataError)
+        choice("shared_users", self.shared_users, SHARED_USERS, error=DataError)
         if self.scale is not None:
             object.__setattr__(self, "scale", as_scale(self.scale))

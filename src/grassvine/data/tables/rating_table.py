@@ -10,9 +10,9 @@ from grassvine.data.ids import Ids, add_ids
 from grassvine.data.ratings import Ratings, order_of_entries
 from grassvine.data.split import hold_out_ratings, split_users, split_users_by_owner
 from grassvine.foundations.arrays import Array, Indices
-from grassvine.foundations.errors import DataError, unknown
+from grassvine.foundations.errors import DataError, Option
 from grassvine.foundations.memory import require_memory
-from grassvine.foundations.options import whole_number
+from grassvine.foundations.options import choice, whole_number
 
 if TYPE_CHECKING:
     import polars as pl
@@ -113,12 +113,14 @@ class RatingTable:
         if not test.n_values:
             if share:
                 raise DataError(
-                    f"a share of {share:g} of {train.n_values} ratings is none; hold out a larger "
-                    "share, or 0."
+                    Option("share", share),
+                    f" holds out none of {train.n_values} ratings; choose a larger fraction, or 0.",
                 )
             return self, None
         if not train.n_values:
-            raise DataError(f"a share of {share:g} leaves no rating to learn from; hold out less.")
+            raise DataError(
+                Option("share", share), " leaves no rating to learn from; hold out less."
+            )
         return replace(self, ratings=train), replace(self, ratings=test)
 
     def digest(self) -> str:
@@ -153,13 +155,21 @@ class RatingTable:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """One user id, item id, rating and perhaps agent per row; nothing is missing."""
+    """One user id, item id, rating and perhaps agent per row; nothing is missing.
+
+    ``times`` are ranks by time within a table, or None if it has no times.
+    """
 
     users: "pl.Series"
     items: "pl.Series"
     values: Array
     agents: "pl.Series | None" = None
     agents_are_tables: bool = False
+    times: Indices | None = None
+
+    def time_order(self) -> Indices:
+        """Return the ranks by time; all are equal if there are no times."""
+        return np.zeros(len(self.values), dtype=np.int64) if self.times is None else self.times
 
 
 def make_table(
@@ -167,12 +177,11 @@ def make_table(
 ) -> RatingTable:
     """Number users, items and agents, and see to it that each user rates each item once.
 
-    The order of the rows does not matter to a bit of the result, but for ``duplicates="last"``.
+    The order of the rows does not matter to a bit of the result, except among ratings of equal or
+    no time under ``duplicates="last"``.
     """
-    if duplicates not in DUPLICATES:
-        raise DataError(unknown("choice for duplicates", duplicates, DUPLICATES))
-    if shared_users not in SHARED_USERS:
-        raise DataError(unknown("choice for shared_users", shared_users, SHARED_USERS))
+    choice("duplicates", duplicates, DUPLICATES, error=DataError)
+    choice("shared_users", shared_users, SHARED_USERS, error=DataError)
     require_ratings_memory(len(rows.values), f"a table of {len(rows.values):,} ratings")
     users, user = Ids.number(rows.users, "user")
     items, item = Ids.number(rows.items, "item")
@@ -186,7 +195,7 @@ def make_table(
             assumed += (separate_note(owned.note),)
         users, user, owners = owned.users, owned.user, owned.owners
     value = rows.values
-    order = np.argsort(value, kind="stable") if duplicates == "mean" else np.arange(len(value))
+    order = np.argsort(value if duplicates == "mean" else rows.time_order(), kind="stable")
     order = order[order_of_entries(user[order], item[order], len(items))]
     user, item, value = user[order], item[order], value[order]
     again = (np.diff(user) == 0) & (np.diff(item) == 0)
@@ -202,7 +211,8 @@ def make_table(
         else:
             value = value[last]
         user, item = user[last], item[last]
-        what = "their mean" if duplicates == "mean" else "the last one"
+        last_one = "the last one" if rows.times is None else "the latest one"
+        what = "their mean" if duplicates == "mean" else last_one
         assumed += (f"{n_repeated} ratings repeat a user and an item; {what} was taken.",)
     ratings = Ratings.from_arrays(user, item, value, n_users=len(users), n_items=len(items))
     if ratings.n_values > 1 and np.ptp(ratings.values) == 0:
@@ -245,7 +255,11 @@ def _refuse_duplicates(users: "pl.Series", items: "pl.Series") -> None:
     examples = ", ".join(f"user {user!r} and item {item!r}" for user, item in pairs)
     raise DataError(
         f"{len(users)} ratings repeat a user and an item: {examples}"
-        f"{', …' if len(users) > 3 else ''}; keep one of each, or say duplicates='mean' or 'last'."
+        f"{', …' if len(users) > 3 else ''}; keep one of each, or use ",
+        Option("duplicates", "mean"),
+        " or ",
+        Option("duplicates", "last"),
+        ".",
     )
 
 
@@ -313,6 +327,7 @@ def separate_note(note: str) -> str:
 def refuse_shared(note: str) -> None:
     """Refuse ids that have ratings with several owners."""
     raise DataError(
-        f"{note}; rename or merge them, or set the option shared_users to 'separate' to take them "
-        "for separate users."
+        f"{note}; rename or merge them, or use ",
+        Option("shared_users", "separate"),
+        " to take them for separate users.",
     )

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grassvine.data.ids import Ids, add_ids, as_column
+from grassvine.data.places import places
 from grassvine.data.tables.columns import listing, named_column
 from grassvine.data.tables.files import Table
 from grassvine.data.tables.frames import numbers_in, open_frame
 from grassvine.foundations.arrays import Array
-from grassvine.foundations.errors import DataError
+from grassvine.foundations.errors import DataError, noting
 
 if TYPE_CHECKING:
     import polars as pl
@@ -53,10 +54,16 @@ def samples_from_frame(
         Column that names the owner of each sample; it is not a feature.
     """
     read = frame if isinstance(frame, Table) else Table(frame)
+    with noting(read.assumed):
+        return _samples(read, features, owner)
+
+
+def _samples(read: Table, features: Sequence[str] | None, owner: str | None) -> SampleTable:
     table = open_frame(read.frame)
     owners = None
     if owner is not None:
-        owners = as_column(table[named_column(table.columns, owner, "owner")].to_list(), "owner")
+        named = table[named_column(table.columns, owner, "owner")]
+        owners = as_column(named.to_list(), "owner", read.lines)
         table = table.drop(owner)
     names = table.columns
     assumed = read.assumed
@@ -71,13 +78,12 @@ def samples_from_frame(
         raise DataError(
             f"no column contains numbers; use a table with numeric columns. {listing(names)}"
         )
-    columns = [numbers_in(table[name], f"values in column {name!r}") for name in chosen]
+    columns = [numbers_in(table[name], f"values in column {name!r}", read.lines) for name in chosen]
     for name, column in zip(chosen, columns, strict=True):
         bad = np.flatnonzero(~np.isfinite(column))
         if len(bad):
-            rows = ", ".join(map(str, bad[:3])) + (", …" if len(bad) > 3 else "")
             raise DataError(
                 f"the feature {name!r} is missing, NaN or infinite in {len(bad)} of {len(column)} "
-                f"rows (rows {rows}, counting from 0); remove those rows or fill in the values."
+                f"rows ({places(bad, read.lines)}); remove those rows or fill in the values."
             )
     return SampleTable(np.column_stack(columns), tuple(chosen), assumed, owners)

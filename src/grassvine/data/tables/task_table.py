@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grassvine.data.ids import Ids, add_ids
+from grassvine.data.ids import Ids, add_ids, as_column
+from grassvine.data.places import places
 from grassvine.data.tables.columns import listing, named_column
 from grassvine.data.tables.files import Table
 from grassvine.data.tables.frames import numbers_in, open_frame
 from grassvine.data.tasks import Tasks
 from grassvine.foundations.arrays import Array, Indices
-from grassvine.foundations.errors import DataError
+from grassvine.foundations.errors import DataError, noting
 
 if TYPE_CHECKING:
     import narwhals
@@ -62,17 +63,24 @@ def tasks_from_frame(
         Columns to predict from; by default, all others.
     """
     read = frame if isinstance(frame, Table) else Table(frame)
+    with noting(read.assumed):
+        return _task_table(read, target, task, features)
+
+
+def _task_table(read: Table, target: str, task: str, features: Sequence[str] | None) -> TaskTable:
     table = open_frame(read.frame)
     columns = table.columns
     named_column(columns, target, "target")
     named_column(columns, task, "task")
     names = _features(columns, target, task, features)
-    ids, number = Ids.number(table[task].to_native(), "task")
+    ids, number = Ids.number(as_column(table[task].to_native(), "task", read.lines), "task")
     assumed = read.assumed
     if features is None:
         assumed += (f"The features are {', '.join(map(repr, names))}.",)
-    x = np.column_stack([_numbers(table, name, "feature", ids, number) for name in names])
-    y = _numbers(table, target, "target", ids, number)
+    x = np.column_stack(
+        [_numbers(table, name, "feature", ids, number, read.lines) for name in names]
+    )
+    y = _numbers(table, target, "target", ids, number, read.lines)
     # a stable sort keeps the order of the rows within a task
     order = np.argsort(number, kind="stable")
     cuts = np.cumsum(np.bincount(number, minlength=len(ids)))[:-1]
@@ -105,7 +113,12 @@ def _features(
 
 
 def _numbers(
-    table: "narwhals.DataFrame[Any]", name: str, what: str, ids: Ids, number: Indices
+    table: "narwhals.DataFrame[Any]",
+    name: str,
+    what: str,
+    ids: Ids,
+    number: Indices,
+    lines: Sequence[int] | None,
 ) -> Array:
     """Return a column of finite numbers; booleans become 0 and 1."""
     import narwhals
@@ -114,17 +127,16 @@ def _numbers(
     if column.dtype == narwhals.Boolean:
         column = column.cast(narwhals.Int8)
     try:
-        values = numbers_in(column, f"values in column {name!r}")
+        values = numbers_in(column, f"values in column {name!r}", lines)
     except DataError as cause:
         hint = " Or exclude this column from the features." if what == "feature" else ""
-        raise DataError(f"{cause}{hint}") from None
+        raise DataError(*cause.args, hint) from None
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
-        rows = ", ".join(map(str, bad[:3])) + (", …" if len(bad) > 3 else "")
         one = ids.series[int(number[bad[0]])]
         raise DataError(
             f"the {what} {name!r} is missing, NaN or infinite in {len(bad)} of {len(values)} rows "
-            f"(rows {rows}, counting from 0; the first belongs to task {one!r}); remove those rows "
+            f"({places(bad, lines)}; the first belongs to task {one!r}); remove those rows "
             "or fill in the values."
         )
     return values

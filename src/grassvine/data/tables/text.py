@@ -19,10 +19,10 @@ BLOCK = 2**25  # bytes
 LONGEST_LINE = 4096
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # written by spreadsheets before the first line
 
-EXCEL = "is an Excel file; open it and export the sheet as CSV"
+EXCEL = "is an Excel workbook; open it and export the sheet as CSV"
 UNSUPPORTED: dict[bytes, str] = {
     b"\x1f\x8b": "is compressed with gzip; decompress it and use the file inside",
-    b"PK": "is a zip archive; extract it and use the file inside",
+    b"PK\x03\x04": "is a zip archive; extract it and use the file inside",
     b"\xd0\xcf\x11\xe0": EXCEL,
     b"<": "is a web page, perhaps from a failed download; download the data file itself",
 }

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from grassvine.foundations.errors import InputError, ModelError, OutputError, unknown
+from grassvine.foundations.files import exists
 from grassvine.foundations.folders import located, write_folder
 from grassvine.foundations.memory import require_memory
 from grassvine.models.persistence.card import Card
@@ -303,7 +304,7 @@ def may_replace(target: Path, overwrite: bool) -> bool:
             "choose another path."
         )
     if not overwrite:
-        raise OutputError(f"{target} already exists; choose another path, or set overwrite=True.")
+        raise exists(target)
     try:
         with open_folder(target, SHARED.all()) as opened:
             _model_document(opened)

@@ -1,0 +1,71 @@
+"""Entry point of the ``grassvine`` command: signals and standard streams.
+
+This module imports nothing heavy, so that Ctrl-C is answered while the rest is imported.
+"""
+
+import os
+import signal
+import sys
+from typing import Any
+
+from grassvine.cli.streams import CANNOT_WRITE, WatchedStream, watched_streams
+
+CLOSED_PIPE = 1
+INTERRUPTED = 128 + signal.SIGINT
+
+
+def main() -> None:
+    """Run the command; end with a documented exit code and without a traceback."""
+    interrupted = False
+
+    def interrupt(*_: object) -> None:
+        nonlocal interrupted
+        interrupted = True
+        raise KeyboardInterrupt
+
+    def ignored(unraisable: Any) -> None:
+        # Ctrl-C in a callback, for instance of an import lock, would be ignored and run on.
+        if interrupted:
+            os._exit(INTERRUPTED)
+        sys.__unraisablehook__(unraisable)
+
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.default_int_handler:  # a job in the background ignores Ctrl-C
+        signal.signal(signal.SIGINT, interrupt)
+    # Clean up on SIGTERM as on Ctrl-C.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    sys.unraisablehook = ignored
+    try:
+        with watched_streams() as (output, messages):
+            sys.exit(_exit_code(output, messages))
+    except BaseException:
+        if interrupted:  # an import may turn the interruption into an error of its own
+            sys.exit(INTERRUPTED)
+        raise
+    finally:
+        sys.unraisablehook = sys.__unraisablehook__
+        signal.signal(signal.SIGINT, before)
+
+
+def _exit_code(output: WatchedStream, messages: WatchedStream) -> Any:
+    """Run the command and return its exit code."""
+    code: Any = None
+    try:
+        from grassvine.cli.app import app
+
+        app()
+    except SystemExit as end:
+        code = end.code
+    except OSError:
+        if output.lost is None:
+            raise
+    output.try_flush()
+    if isinstance(output.lost, BrokenPipeError):
+        return CLOSED_PIPE
+    if output.lost is not None:
+        messages.write(
+            f"grassvine: standard output cannot be written ({output.lost.strerror}); free disk "
+            "space, or send it elsewhere.\n"
+        )
+        return CANNOT_WRITE
+    return code
