@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[1]
 NAMES = [
     "AgentError",
     "BasisError",
+    "BiasedCompletionProblem",
     "CheckFailed",
     "CheckpointError",
     "CompletionProblem",
