@@ -157,7 +157,9 @@ def _tables(
 ) -> dict[str, Mapping[str, Array]]:
     """Return the candidates, and the predictions of the ratings whose user and item are known."""
     ratings = table.ratings
-    users, items = table.users.at(ratings.users_of_values()), table.items.at(ratings.items)
-    found = estimator.model_.predict(users, items, "nan")
+    user = ratings.users_of_values()
+    owners = None if table.users.owners is None else table.users.owners.gather(user)
+    users, items = table.users.at(user), table.items.at(ratings.items)
+    found = estimator.model_.predict(users, items, "nan", owners=owners)
     truth, predicted = ratings.values[found.known], found.ratings[found.known]
     return run_tables(estimator, truth, predicted, held_out=held_out)
