@@ -41,7 +41,7 @@ def test_the_number_of_agents_is_bounded(n_agents: int) -> None:
 
 
 def test_too_little_or_too_much_erased_is_refused() -> None:
-    with pytest.raises(DataError, match=r"no pixel .* is erased; increase the share"):
+    with pytest.raises(DataError, match=r"no pixel .* is erased; increase missing"):
         one_kind_each(masked_digits(missing=0.0), 6)
-    with pytest.raises(DataError, match=r"agent 0 knows only \d+ pixels .* decrease the share"):
+    with pytest.raises(DataError, match=r"agent 0 knows only \d+ pixels .* decrease missing"):
         one_kind_each(masked_digits(missing=0.999), 6)

@@ -19,13 +19,14 @@ from grassvine.protocol import StepReport
 RNG = np.random.default_rng(0)
 SAMPLES = RNG.standard_normal((60, 6))
 TABLE = np.where(RNG.random((40, 15)) < 0.6, RNG.integers(1, 6, (40, 15)), np.nan)
+WIDE = RNG.standard_normal((60, 60))  # enough features that the components take several sums
 TASKS = {"tasks": np.arange(60) % 6}
 FITS: dict[str, tuple[Any, tuple[Any, ...], dict[str, Any]]] = {
     "exact": (MatrixCompleter(2, agents=2), (TABLE,), {}),
     "gossip": (MatrixCompleter(2, agents=2, method="gossip", max_iter=30), (TABLE,), {}),
     "d-lmafit": (DLMaFitCompleter(2, max_iter=30), (TABLE,), {}),
     "tasks": (MultitaskRegressor(1, agents=2), (SAMPLES, SAMPLES[:, 0]), TASKS),
-    "pca": (DecentralizedPCA(2, agents=2), (SAMPLES,), {}),
+    "pca": (DecentralizedPCA(2, agents=2), (WIDE,), {}),
 }
 every_fit = pytest.mark.parametrize("fit", FITS.values(), ids=FITS)
 

@@ -24,6 +24,7 @@ from grassvine.jobs.run_folder import (
     HISTORY,
     PLAN,
     RECORD,
+    TABLES,
     SavedRun,
     load_run,
     rerun,
@@ -31,6 +32,7 @@ from grassvine.jobs.run_folder import (
 )
 
 COUNT = 10_000
+FILES = (RECORD, PLAN, HISTORY, BASES, TABLES)
 REPEATED = 20  # every so many accepted folders, one is repeated with the right data
 MOST_AGENTS, MOST_ITERATIONS = 50, 1000  # of what is repeated; more take time by intention
 
@@ -48,13 +50,15 @@ def _mutants(
     saved = []
     for number, job in enumerate(jobs):
         path = save_run(folder / f"run {number}", job, job.learn(job.read()))
-        saved.append({name: (path / name).read_bytes() for name in (RECORD, PLAN, HISTORY, BASES)})
+        saved.append(
+            {name: (path / name).read_bytes() for name in (RECORD, PLAN, HISTORY, BASES, TABLES)}
+        )
     accepted = [0]
     target = folder / "mutant"
     for number in range(count):
         kind = rng.randrange(len(jobs))
         files = dict(saved[kind])
-        name = rng.choice((RECORD, RECORD, PLAN, HISTORY, BASES))
+        name = rng.choice((RECORD, *FILES))
         if name == RECORD:
             files[name] = mutated_json(rng, files[name])
         elif name == PLAN:

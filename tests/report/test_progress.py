@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 from rich.console import Console
-from tests import samples
 
 import grassvine as gv
+from grassvine.foundations.seeds import stream
 from grassvine.protocol import StepReport
 from grassvine.report.progress import Notebook, ProgressBar
 
@@ -77,7 +77,9 @@ def test_every_run_tells_its_share(method: Any) -> None:
         if report.neighbour != -1:
             shares.append(report.share)
 
-    parts = np.array_split(samples.samples(), 3)
-    plan = gv.Plan(samples.N_ITEMS, 2, gv.networks.path(3), method)
+    # Enough features that the components take several sums.
+    wide = stream(0, "data", "wide samples").standard_normal((60, 60))
+    plan = gv.Plan(60, 2, gv.networks.path(3), method)
+    parts = np.array_split(wide, 3)
     gv.run(plan, [gv.PCAProblem(part) for part in parts], observers=[watch])
     assert np.all(np.diff(shares) >= 0.0) and shares[0] < 0.5 and shares[-1] == 1.0

@@ -239,7 +239,9 @@ def _fit_all(
     criteria: StoppingCriteria,
 ) -> Program:
     """Fit the chosen model to all entries."""
-    statistics = yield from rating_statistics(problem.ratings, best.point.iterate)
+    # The candidate's cost is that of a part of the entries, not comparable with those to come.
+    chosen = replace(best.point.iterate, cost=math.nan, gradient_norm=math.nan)
+    statistics = yield from rating_statistics(problem.ratings, chosen)
     regularization = best.strength * statistics.noise_scale
     first = replace(first, centre=statistics.centre, regularization=regularization)
     point, reason = yield from minimise(problem, statistics, first, criteria)
