@@ -177,7 +177,7 @@ def test_it_says_what_the_saved_model_has_not_seen(grassvine: Command, ratings: 
 def test_an_interrupted_command_ends_with_its_code_and_leaves_nothing(
     grassvine: Command, ratings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(self: CompletionJob, data: object) -> None:
+    def interrupted(self: CompletionJob, data: object, observers: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(CompletionJob, "learn", interrupted)
@@ -189,7 +189,7 @@ def test_an_interrupted_command_ends_with_its_code_and_leaves_nothing(
 def test_who_interrupts_a_run_that_is_kept_hears_how_to_go_on(
     grassvine: Command, ratings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(request: CompletionJob, data: object) -> None:
+    def interrupted(request: CompletionJob, data: object, observers: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(CompletionJob, "learn", interrupted)
