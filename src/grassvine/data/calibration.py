@@ -1,4 +1,4 @@
-"""Predictions by true value: quantiles that show how close they are, without single values."""
+"""Predictions by true value: counts and quantiles; a value that occurs once has its own row."""
 
 import numpy as np
 
