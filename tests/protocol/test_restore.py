@@ -417,3 +417,15 @@ def test_who_has_to_pass_a_sum_on_does_so_before_it_computes() -> None:
             assert agent.precompute(slot + 1) is None
             n_prepared += 1
     assert n_prepared > 20
+
+
+@pytest.mark.parametrize("name", ["tracked", "REXTRA", "DeEPCA"])
+def test_a_log_entry_of_an_agent_that_does_not_exist_is_refused(name: str) -> None:
+    company = Company(OTHERS[name], gv.networks.path(3))
+    next(iter(company.go_on()))
+    entry = dict(load(company.log_entries[1][0]))
+    entry["senders"] = np.array([0, 10**6])
+    with pytest.raises(
+        MessageError, match=r"cannot replay log entry 0 of agent 1 .*; pass the log"
+    ):
+        company.factories[1]().restore([entry], company.agents[1].snapshot())

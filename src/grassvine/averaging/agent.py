@@ -110,10 +110,21 @@ class NeighbourAgent:
         with one_blas_thread():
             for log_entry in log_entries:
                 if log_entry:
-                    self._advance(self._inbox_of(log_entry))
+                    self._replay(log_entry)
         what, reached = f"the snapshot of agent {self._id}", self.snapshot()
         shapes = {name: array.shape for name, array in reached.items()}
         require_equal_state(checked_arrays(snapshot, shapes, what), reached, what)
+
+    def _replay(self, log_entry: State) -> None:
+        what = f"log entry {self._n_exchanges} of agent {self._id}"
+        arrived = self._inbox_of(log_entry, what)
+        try:
+            self._advance(arrived)
+        except Exception as cause:  # for example a sender that the network does not have
+            raise MessageError(
+                f"the program cannot replay {what} ({cause}); "
+                "pass the log entries of the same agent and plan."
+            ) from cause
 
     def _advance(self, arrived: Inbox) -> None:
         """Advance the program, unless it has ended, and record the farthest neighbour."""
@@ -150,8 +161,7 @@ class NeighbourAgent:
                 key=lambda pair: pair[1],
             )
 
-    def _inbox_of(self, log_entry: State) -> Inbox:
-        what = f"log entry {self._n_exchanges} of agent {self._id}"
+    def _inbox_of(self, log_entry: State, what: str) -> Inbox:
         count = np.size(log_entry.get("senders", ()))
         shapes = {name: (count, *shape) for name, shape in self.expected(self._n_exchanges).items()}
         arrays = checked_arrays(log_entry, {"senders": (count,), **shapes}, what)
