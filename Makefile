@@ -26,10 +26,10 @@ demo: .venv/installed  ## install, complete erased images among six agents, show
 	$(BIN)/grassvine demo
 
 test: .venv/installed-dev  ## run the tests but those marked slow, paper or cluster
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadscope
 
 test-all: .venv/installed-dev  ## run the slow and the paper's tests too
-	$(BIN)/python -m pytest -m 'not cluster'
+	$(BIN)/python -m pytest -n auto --dist loadscope -m 'not cluster'
 
 test-cluster: .venv/installed-ray  ## run the tests that start clusters; some need root and data, and say so
 	$(BIN)/python -m pytest -m cluster

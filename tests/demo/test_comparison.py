@@ -9,7 +9,7 @@ def twenty() -> Comparison:
     return compare(one_kind_each(masked_digits(seed=1), 20, seed=1), seed=1)
 
 
-@pytest.fixture(params=["six agents", "twenty agents"])
+@pytest.fixture(params=["six agents", pytest.param("twenty agents", marks=pytest.mark.slow)])
 def either(request: pytest.FixtureRequest, comparison: Comparison) -> Comparison:
     if request.param == "six agents":
         return comparison
@@ -36,7 +36,7 @@ def test_by_gossip_every_agent_comes_within_two_per_cent_of_pooled(either: Compa
     assert either.gossip.agreement_degrees < 5.0
 
 
-@pytest.mark.parametrize("n_agents", [2, 13])
+@pytest.mark.parametrize("n_agents", [2, pytest.param(13, marks=pytest.mark.slow)])
 def test_the_gain_is_there_for_other_numbers_of_agents(n_agents: int) -> None:
     found = compare(one_kind_each(masked_digits(), n_agents))
     assert found.error("alone") >= 1.3 * found.error("pooled")
