@@ -81,10 +81,9 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The sender ends the conversation and says why; ``final`` if trying again is no use."""
+    """The sender ends the conversation and says why."""
 
     reason: str
-    final: bool = True
 
 
 Frame: TypeAlias = Hello | Data | Ack | Status | Refusal
