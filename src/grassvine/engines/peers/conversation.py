@@ -71,8 +71,8 @@ class Conversation:
         The slots at which the neighbour sends and receives.
     received, acknowledged : int
         All messages of slots below these are on disk, here and there.
-    finished : bool
-        Whether the neighbour's agent has finished.
+    confirmed : bool
+        Whether the neighbour has on disk that this member has finished.
     connected, greeted : bool
         Whether there is a connection, and whether both sides have accepted it.
     refusal : str
@@ -87,7 +87,7 @@ class Conversation:
     outgoing: Sequence[int]
     received: int = 0
     acknowledged: int = 0
-    finished: bool = False
+    confirmed: bool = False
     connected: bool = False
     greeted: bool = False
     refusal: str = ""
@@ -145,14 +145,10 @@ class Conversation:
             return self._collect(frame, bound)
         elif isinstance(frame, Ack):
             self.acknowledged = max(self.acknowledged, frame.received)
+            self.confirmed = self.confirmed or frame.finished
         else:
             self.last_status = frame
         return None
-
-    def persisted(self, slot: int) -> Ack:
-        """Note that the message of a slot is on disk, and return the acknowledgement."""
-        self.received = max(self.received, slot + 1)
-        return Ack(self.received)
 
     def due(self, payloads: Mapping[int, bytes]) -> Iterator[Data]:
         """Yield the frames of all payloads to send now, by slot; they then count as sent."""

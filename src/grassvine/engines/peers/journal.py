@@ -66,6 +66,7 @@ class Journal:
                 (int(m[1]) for e in place.iterdir() if (m := _NAME.fullmatch(e.name))), default=0
             )
             path = _path(place, start)
+            _remove_leftovers(place, agent, start)
             records = list(_records(path, identity))
             mark = _mark(place, agent, start)
             files = AgentFiles(place, agent)
@@ -174,6 +175,17 @@ def _locked(folder: Path) -> int:
     return lock
 
 
+def _remove_leftovers(folder: Path, agent: int, slot: int) -> None:
+    """Remove what a crash in the middle of a checkpoint left: older journals, newer logs."""
+    for path in folder.glob("*.journal"):
+        if (match := _NAME.fullmatch(path.name)) and int(match[1]) < slot:
+            path.unlink()
+    for path in folder.glob(f"epoch-*/agent-{agent:03d}.*"):
+        at = int(path.name.split(".")[1])
+        if at > slot or (path.suffix == ".snapshot" and at < slot):
+            path.unlink()
+
+
 def _mark(folder: Path, agent: int, slot: int) -> Mark:
     """Return the checkpoint at a slot, with the segments of its log."""
     if not slot:
@@ -257,6 +269,6 @@ def _truncate(path: Path, size: int) -> None:
 
 def _damaged(path: Path, place: int) -> CheckpointError:
     return CheckpointError(
-        f"{path} is damaged at byte {place}: what was acknowledged is lost; restore the folder from "
-        "a copy, or begin a new plan."
+        f"{path} is damaged at byte {place}, and what was acknowledged is lost; restore the folder "
+        "from a copy, or begin a new plan."
     )

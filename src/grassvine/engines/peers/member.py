@@ -1,9 +1,9 @@
 """One member of a run: a state machine without sockets, clock or threads.
 
-:meth:`Member.handle` takes an event and returns effects. The member greets its neighbours, passes on
+:meth:`Member.handle` takes an event and returns effects. The member greets its neighbours, sends
 what its walker has written to the journal, and acknowledges what the journal has received. It
 leaves when it and all its neighbours have finished, and fails when a neighbour is missing for too
-long; then it goes on later from its journal.
+long; started again, it goes on from its journal.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from grassvine.engines.peers.events import (
     Send,
     Tick,
 )
-from grassvine.engines.peers.frames import MAX_TEXT, Frame, Refusal, Status
+from grassvine.engines.peers.frames import MAX_TEXT, Ack, Frame, Hello, Refusal, Status
 from grassvine.engines.peers.steps import steps_of
 from grassvine.engines.peers.walker import Recovered, Walker
 from grassvine.foundations.errors import CheckpointError, PeerError
@@ -44,7 +44,7 @@ class Limits:
     patience : float
         How long to wait for neighbours without any progress.
     grace : float
-        How long a member that has finished waits for neighbours that have all of its messages.
+        How long a member waits for the last confirmations when all its neighbours have finished.
     heartbeat : float
         Time between two :class:`Status` frames.
     silence : float
@@ -178,20 +178,23 @@ class Member:
             self._refuse(conversation, str(refusal))
             return
         if message is not None:
+            slot, payload = message
             self._walker.deliver(
-                neighbour, *message, lambda: self._acknowledge(neighbour, message[0])
+                neighbour, slot, payload, lambda: self._acknowledge(conversation, slot + 1)
             )
-        elif getattr(frame, "finished", False):
-            self._walker.note_finished(neighbour)
+        elif isinstance(frame, Hello | Status) and frame.finished:
+            self._walker.note_finished(neighbour, lambda: self._acknowledge(conversation))
         self._check_acknowledged(conversation)
         self._send_due()
 
-    def _acknowledge(self, neighbour: int, slot: int) -> None:
-        self._progress = self._now
-        conversation = self.conversations[neighbour]
-        acknowledgement = conversation.persisted(slot)
+    def _acknowledge(self, conversation: Conversation, received: int = 0) -> None:
+        """Confirm what is on disk."""
+        if received > conversation.received:
+            conversation.received = received
+            self._progress = self._now
         if conversation.greeted:
-            self._send(neighbour, acknowledgement)
+            finished = conversation.neighbour in self._walker.finished_neighbours
+            self._send(conversation.neighbour, Ack(conversation.received, finished))
 
     def _check_acknowledged(self, conversation: Conversation) -> None:
         """Forget what all receivers have, and fail if a neighbour has more than was sent."""
@@ -242,9 +245,11 @@ class Member:
                 self._effects.add(Disconnect(neighbour, "nothing was heard for too long"))
         idle = now - self._progress
         if self.finished:
-            unconfirmed = self._unconfirmed()
-            if idle > (self._limits.patience if unconfirmed else self._limits.grace):
-                self._leave(unconfirmed)
+            missing = tuple(other for other in self._unfinished() if not self._connected(other))
+            if missing and idle > self._limits.patience:
+                self._leave(missing)
+            elif not self._unfinished() and idle > self._limits.grace:
+                self._leave(())
         elif idle > self._limits.patience and self.waiting_for:
             self._fail(self._missing())
 
@@ -259,27 +264,23 @@ class Member:
             "goes on where it was."
         )
 
-    def _unconfirmed(self) -> tuple[int, ...]:
-        """Return the unfinished neighbours that may not have all messages of this member."""
-        return tuple(
-            neighbour
-            for neighbour, one in self.conversations.items()
-            if neighbour not in self._walker.finished_neighbours
-            and any(
-                slot >= one.acknowledged and slot in one.outgoing_slots
-                for slot in self._walker.outgoing
-            )
-        )
+    def _unfinished(self) -> list[int]:
+        """Return the neighbours that may still need something from this member."""
+        finished = self._walker.finished_neighbours
+        return [neighbour for neighbour in self.conversations if neighbour not in finished]
+
+    def _connected(self, neighbour: int) -> bool:
+        return self.conversations[neighbour].connected
 
     def _leave_if_done(self) -> None:
-        if self.finished and not self._over:
-            all_finished = self._walker.finished_neighbours >= set(self.conversations)
-            if all_finished:
-                self._leave(())
+        """Leave when no neighbour needs anything more, and all know that this member does not."""
+        confirmed = all(one.confirmed for one in self.conversations.values())
+        if self.finished and confirmed and not self._unfinished() and not self._over:
+            self._leave(())
 
-    def _leave(self, unconfirmed: tuple[int, ...]) -> None:
+    def _leave(self, missing: tuple[int, ...]) -> None:
         self._send_status()
-        self._effects.add(Leave(unconfirmed))
+        self._effects.add(Leave(missing))
         self._over = True
 
     def _fail(self, error: Exception) -> None:

@@ -142,11 +142,17 @@ class Walker:
 
         self._persist((Incoming(neighbour, slot, payload),), written)
 
-    def note_finished(self, neighbour: int) -> None:
-        """Remember that a neighbour has finished."""
-        if neighbour not in self.finished_neighbours:
+    def note_finished(self, neighbour: int, then: Callable[[], None]) -> None:
+        """Write that a neighbour has finished to the journal; then it may be confirmed."""
+
+        def written(_: object) -> None:
             self.finished_neighbours.add(neighbour)
-            self._persist((NeighbourFinished(neighbour),), lambda _: None)
+            then()
+
+        if neighbour in self.finished_neighbours:
+            then()
+        else:
+            self._persist((NeighbourFinished(neighbour),), written)
 
     def has_sent(self, slot: int) -> bool:
         """Return whether the message of a slot was ever sent."""
