@@ -75,6 +75,7 @@ class Disk:
         return Recovered(
             slot=self.checkpoint.slot if self.checkpoint else 0,
             snapshot=self.checkpoint.snapshot if self.checkpoint else None,
+            agent_finished=bool(self.reports and self.reports[-1].finished),
             log_entries=lambda: list(self.log_entries),
             outgoing={one.slot: one.payload for one in found if isinstance(one, Outgoing)},
             incoming={
@@ -244,8 +245,6 @@ class Simulation:
 
     def _connect(self, edge: tuple[int, int]) -> None:
         nodes = [self.nodes[number] for number in edge]
-        if any(node.left for node in nodes) and edge not in self._links:
-            return
         open_for_both = all(node.member and not node.left for node in nodes)
         if edge in self._links or not open_for_both or self._cut.get(edge, 0.0) > self.now:
             self._after(self._delay(4.0), lambda: self._connect(edge))

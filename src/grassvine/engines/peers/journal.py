@@ -73,6 +73,7 @@ class Journal:
             recovered = Recovered(
                 slot=start,
                 snapshot=files.snapshot(mark) if start else None,
+                agent_finished=any(report.finished for report in files.reports(mark)),
                 log_entries=lambda: files.log_entries(mark),
                 outgoing={r.slot: r.payload for r in records if isinstance(r, Outgoing)},
                 incoming={

@@ -38,6 +38,7 @@ class Recovered:
 
     slot: int = 0
     snapshot: State | None = None
+    agent_finished: bool = False
     log_entries: Callable[[], Iterable[State]] = tuple
     outgoing: Mapping[int, bytes] = field(default_factory=dict)
     incoming: Mapping[Key, bytes] = field(default_factory=dict)
@@ -77,11 +78,13 @@ class Walker:
         self._agent: Agent | None = None
         self._ready: Shapes | None = None  # what the agent expects at the current slot
         self._meeting = False
-        self.finished = False
+        self.finished = recovered.agent_finished
         self.outgoing = dict(recovered.outgoing)
         self.finished_neighbours = set(recovered.finished)
         self._inbox = dict(recovered.incoming)
-        self._arrived: dict[Key, bytes] = {}  # not yet on disk
+        # Not yet known to be on disk; a checkpoint meanwhile must not lose them.
+        self._arrived: dict[Key, bytes] = {}
+        self._finishing: set[int] = set()
         self._log: list[tuple[State, StepReport]] = []  # since the last checkpoint
         self._written = 0  # bytes since the last checkpoint
 
@@ -152,6 +155,7 @@ class Walker:
         if neighbour in self.finished_neighbours:
             then()
         else:
+            self._finishing.add(neighbour)
             self._persist((NeighbourFinished(neighbour),), written)
 
     def has_sent(self, slot: int) -> bool:
@@ -241,9 +245,10 @@ class Walker:
 
     def _write_checkpoint(self, snapshot: object) -> None:
         incoming = {**self._inbox, **self._arrived}
+        finished = self.finished_neighbours | self._finishing
         kept: list[Record] = [Outgoing(slot, one) for slot, one in sorted(self.outgoing.items())]
         kept += [Incoming(sender, slot, one) for (slot, sender), one in sorted(incoming.items())]
-        kept += [NeighbourFinished(neighbour) for neighbour in sorted(self.finished_neighbours)]
+        kept += [NeighbourFinished(neighbour) for neighbour in sorted(finished)]
         checkpoint = Checkpoint(
             slot=self.slot,
             snapshot=cast(State, snapshot),
