@@ -58,9 +58,7 @@ class MixingAgent:
         self.n_meetings += 1
 
     def conclude(self, slot: int) -> StepReport:
-        return StepReport(
-            self.number, slot, self.n_meetings, float(self.vector.sum()), 0.0, 0.0
-        )
+        return StepReport(self.number, slot, self.n_meetings, float(self.vector.sum()), 0.0, 0.0)
 
     def state(self) -> State:
         return {"basis": self.vector, "meetings": np.array([self.n_meetings])}

@@ -9,6 +9,7 @@ import heapq
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from numpy.random import Generator
 
@@ -119,9 +120,7 @@ class Simulation:
         self.rng: Generator = stream(seed, "simulation")
         self.timetable, self.factories = timetable, factories
         self.nodes = [Node(number) for number in range(len(factories))]
-        self.limits = Limits(
-            patience=1e9, grace=200.0, checkpoint_bytes=checkpoint_bytes or 2**40
-        )
+        self.limits = Limits(patience=1e9, grace=200.0, checkpoint_bytes=checkpoint_bytes or 2**40)
         self.now = 0.0
         self.struck: Counter[str] = Counter()
         self.failures = failures
@@ -140,13 +139,13 @@ class Simulation:
             for pair in self.timetable.deliveries(slot)
         }
         for node in self.nodes:
-            self._after(self._delay(5.0), lambda node=node: self._start(node))
+            self._after(self._delay(5.0), partial(self._start, node))
         for edge in sorted(edges):
-            self._after(self._delay(5.0), lambda edge=edge: self._connect(edge))
+            self._after(self._delay(5.0), partial(self._connect, edge))
         if self.failures:
             for _ in range(int(self.rng.integers(2, 9))):
                 kind = KINDS[int(self.rng.integers(len(KINDS)))]
-                self._after(self._delay(20.0), lambda kind=kind: self._strike(kind))
+                self._after(self._delay(20.0), partial(self._strike, kind))
         for _ in range(MOST_EVENTS):
             if all(node.left for node in self.nodes):
                 return self.nodes
@@ -174,9 +173,7 @@ class Simulation:
             plan=b"p" * 32,
         )
         factory = self.factories[node.number]
-        node.member = Member(
-            agreement, factory, self.timetable, node.disk.recovered(), self.limits
-        )
+        node.member = Member(agreement, factory, self.timetable, node.disk.recovered(), self.limits)
         self._perform(node, node.member.start())
         self._tick(node, node.life)
 
@@ -200,11 +197,11 @@ class Simulation:
                     self._break(_edge(node.number, neighbour))
                 case Compute(ticket, function):
                     node.busy = max(node.busy, self.now) + self._delay(1.0)
-                    self._at(node.busy, lambda t=ticket, f=function: self._computed(node, life, t, f))
+                    self._at(node.busy, partial(self._computed, node, life, ticket, function))
                 case Persist(ticket, records):
                     node.writing = max(node.writing, self.now) + self._delay(0.5)
                     node.unwritten.append(records)
-                    self._at(node.writing, lambda t=ticket: self._written(node, life, t))
+                    self._at(node.writing, partial(self._written, node, life, ticket))
                 case Report(report):
                     node.reports.append(report)
                 case Fail(error):
@@ -341,5 +338,3 @@ class Simulation:
 
 def _edge(one: int, other: int) -> tuple[int, int]:
     return (min(one, other), max(one, other))
-
-

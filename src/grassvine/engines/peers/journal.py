@@ -7,9 +7,10 @@ r"""The journal of a member: what it sent and received, on disk before anything 
         000000120.journal               messages since the checkpoint at slot 120
         epoch-000001/agent-003.*        the log and the snapshots of the checkpoints
 
-Records are written in batches, each with its length and checksum, and flushed. A batch that a crash
-cut off is the last one and was never acknowledged: it is dropped. Damage anywhere else is an error.
-A checkpoint is written before the journal that begins at it, and older ones are removed after.
+Records are written in batches, each with its length and checksums, and flushed. A batch that a
+crash cut off is the last one and was never acknowledged: it is dropped. Damage anywhere else is an
+error. A checkpoint is written before the journal that begins at it, and older ones are removed
+after.
 """
 
 import os
@@ -37,7 +38,8 @@ from grassvine.protocol.report import StepReport
 
 MAGIC = b"grassvine journal 1\n"
 EPOCH = 1  # of the checkpoint files; the lock takes the place of further ones
-_BATCH = struct.Struct("<QI")  # length, checksum
+BATCH = b"\nbatch\n"
+_BATCH = struct.Struct("<7sQII")  # mark, length of the content, its checksum, that of the header
 _RECORD = struct.Struct("<BiqQ")  # kind, neighbour, slot, length of the payload
 _KINDS = {"outgoing": 0, "incoming": 1, "finished": 2}
 _NAME = re.compile(r"(\d{9})\.journal")
@@ -199,7 +201,10 @@ def _mark(folder: Path, agent: int, slot: int) -> Mark:
 
 def _batch(records: Iterable[Record]) -> bytes:
     content = b"".join(map(_encoded, records))
-    return _BATCH.pack(len(content), crc32(content)) + content if content else b""
+    if not content:
+        return b""
+    header = _BATCH.pack(BATCH, len(content), crc32(content), 0)[:-4]
+    return header + struct.pack("<I", crc32(header)) + content
 
 
 def _encoded(record: Record) -> bytes:
@@ -217,25 +222,38 @@ def _records(path: Path, identity: bytes) -> Iterator[Record]:
     """Yield the records of a journal, and cut off a batch that was never completed."""
     if not path.exists():
         return
-    data = memoryview(path.read_bytes())
-    if bytes(data[: len(identity)]) != identity:
+    data = path.read_bytes()
+    if data[: len(identity)] != identity:
         raise CheckpointError(
             f"{path} is the journal of another plan or member, or of another version of grassvine; "
             "run in the folder of this plan."
         )
     place = len(identity)
     while place < len(data):
-        begin, end = place + _BATCH.size, -1
-        if begin <= len(data):
-            length, checksum = _BATCH.unpack_from(data, place)
-            end = begin + length
-        if not 0 <= end <= len(data) or crc32(data[begin:end]) != checksum:
-            if 0 <= end < len(data):  # later batches were written: this one had been complete
-                raise _damaged(path, place)
+        end = _end_of_batch(data, place)
+        if end < 0:
+            later = place
+            while (later := data.find(BATCH, later + 1)) >= 0:
+                if _end_of_batch(data, later) >= 0:  # so this one had been complete
+                    raise _damaged(path, place)
             _truncate(path, place)
             return
-        yield from _decoded(data[begin:end], path, place)
+        yield from _decoded(memoryview(data)[place + _BATCH.size : end], path, place)
         place = end
+
+
+def _end_of_batch(data: bytes, place: int) -> int:
+    """Return where the batch that begins at a place ends; −1 if it is not complete."""
+    begin = place + _BATCH.size
+    if begin > len(data):
+        return -1
+    mark, length, checksum, header_checksum = _BATCH.unpack_from(data, place)
+    if mark != BATCH or header_checksum != crc32(data[place : begin - 4]):
+        return -1
+    end: int = begin + length
+    if end > len(data) or crc32(memoryview(data)[begin:end]) != checksum:
+        return -1
+    return end
 
 
 def _decoded(batch: memoryview, path: Path, place: int) -> Iterator[Record]:
