@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-cluster coverage check format bench release clean
+.PHONY: help demo test test-all test-cluster coverage check format bench protos release clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -53,6 +53,9 @@ format: .venv/installed-dev  ## format and mend what can be mended
 
 bench: .venv/installed-dev  ## benchmarks: ratios measured in one run
 	$(BIN)/python -m benchmarks
+
+protos: .venv/installed-dev  ## generate the code of the frames between peers
+	$(BIN)/python -m grpc_tools.protoc -Isrc --python_out=src src/grassvine/engines/peers/frames.proto
 
 release: .venv/installed-dev  ## build wheel and sdist into dist/ and run the tests against the wheel
 	PYTHON=$(BIN)/python tools/release
