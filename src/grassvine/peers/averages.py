@@ -1,5 +1,7 @@
 """The common model after gossip: the Fréchet mean of all members' bases, by sums."""
 
+from functools import partial
+
 import numpy as np
 
 from grassvine.foundations.arrays import Array
@@ -19,9 +21,10 @@ def mean_by_sums(basis: Array, number: int, n_agents: int) -> Subprogram[Array]:
     (first,) = yield from all_reduce(Iterate(basis), lambda: (own,))
     mean = geometry.as_point(first)
     for _ in range(MEAN_STEPS):
-        here = mean
-        (total,) = yield from all_reduce(
-            Iterate(here), lambda here=here: (geometry.log(here, basis),)
-        )
-        mean = geometry.exp(here, total / n_agents)
+        (total,) = yield from all_reduce(Iterate(mean), partial(_direction, mean, basis))
+        mean = geometry.exp(mean, total / n_agents)
     return mean
+
+
+def _direction(mean: Array, basis: Array) -> tuple[Array]:
+    return (Grassmann().log(mean, basis),)

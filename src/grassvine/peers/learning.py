@@ -1,5 +1,6 @@
 """What the members learn, and how: model, catalogue, method and its options."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeAlias
@@ -12,6 +13,7 @@ EXACT, EXACT_SUBSPACE = "exact", "exact-subspace"
 GOSSIP = ("gossip", "stochastic", "precon-stochastic", "parallel", "precon-parallel")
 MAX_ITEMS = 1_000_000
 MAX_ID = 200  # characters of an item or column
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 Auto: TypeAlias = float | Literal["auto"]
 Catalogue: TypeAlias = tuple[str, ...] | tuple[int, ...]
 
@@ -55,6 +57,13 @@ class MethodChoice:
     rho: Auto | None = None
     max_iter: int | None = None
 
+    def __post_init__(self) -> None:
+        """Turn integers into floats, so that 1 and 1.0 are one plan."""
+        for name in ("regularization", "alpha", "rho"):
+            value = getattr(self, name)
+            if value is not None and value != "auto":
+                object.__setattr__(self, name, real_number(name, value, least=0.0) + 0.0)
+
     @property
     def gossips(self) -> bool:
         """Whether members exchange bases instead of sums."""
@@ -88,18 +97,12 @@ class MethodChoice:
                 f"method {self.name!r} for {kind} has the options {', '.join(known) or 'none'}, "
                 f"not {', '.join(self.options) or 'none'}; correct the plan."
             )
-        if self.regularization is not None and self.regularization != "auto":
-            below = {} if self.name == EXACT else {"below": 1.0}
-            if real_number("regularization", self.regularization, least=0.0, **below) == 0.0 and (
-                self.name == EXACT
-            ):
-                raise PlanError("regularization is 0; choose a positive number, or auto.")
         if self.regularization == "auto" and self.gossips:
             raise PlanError("gossip cannot choose the regularization; use a number below 1.")
-        if self.alpha is not None:
-            real_number("alpha", self.alpha, least=0.0)
-        if self.rho is not None and self.rho != "auto":
-            real_number("rho", self.rho, least=0.0)
+        if self.name == EXACT and self.regularization == 0.0:
+            raise PlanError("regularization is 0; choose a positive number, or auto.")
+        if self.name != EXACT and isinstance(self.regularization, float):
+            real_number("regularization", self.regularization, least=0.0, below=1.0)
         if self.max_iter is not None:
             whole_number("max_iter", self.max_iter, least=1, most=100_000)
 
@@ -143,7 +146,8 @@ class Learning:
         what = "items" if self.kind == "ratings" else "features"
         whole_number("rank", self.rank, least=1, most=n_items, why=f"there are {n_items} {what}")
         self.method.check(self.kind)
-        real_number("holdout", self.holdout, least=0.0, below=1.0)
+        share = real_number("holdout", self.holdout, least=0.0, below=1.0) + 0.0
+        object.__setattr__(self, "holdout", share)
         if self.kind == "pca" and self.holdout:
             raise PlanError("nothing can be held out for components; set holdout to 0.")
         self._check_scale()
@@ -177,11 +181,11 @@ class Learning:
         if len(given) == 1:
             raise PlanError("a scale has a lowest and a highest rating; give both, or neither.")
         for name in ("lowest", "highest"):
-            if getattr(self, name) is not None:
-                real_number(name, getattr(self, name))
-        if len(given) == 2 and not given[0] < given[1]:
+            if (bound := getattr(self, name)) is not None:
+                object.__setattr__(self, name, real_number(name, bound) + 0.0)
+        if self.scale is not None and not self.scale[0] < self.scale[1]:
             raise PlanError(
-                f"the lowest rating, {given[0]:g}, is not below the highest, {given[1]:g}; "
+                f"the lowest rating, {self.lowest:g}, is not below the highest, {self.highest:g}; "
                 "correct them."
             )
 
@@ -216,3 +220,5 @@ def in_order(catalogue: Catalogue) -> list[Any]:
 def _check_id(given: object, what: str) -> None:
     if not isinstance(given, str) or not 1 <= len(given) <= MAX_ID:
         raise PlanError(f"{what} must be text of 1 to {MAX_ID} characters; correct the plan.")
+    if _CONTROL.search(given):
+        raise PlanError(f"{what}: {given!a} contains control characters; rename it.")

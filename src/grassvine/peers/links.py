@@ -41,15 +41,13 @@ def draft_links(members: Sequence[Card], shape: str, *, gossips: bool) -> tuple[
             "no member listens, so nobody can connect to anybody; one member needs an address "
             "('grassvine peer init --listen host:port')."
         )
+    names, leaves = [*listening, *dialling], []
     if shape == AUTO:
-        draw = ring if gossips else tree
-        names = listening
+        shape, names = "ring" if gossips else "tree", listening
         leaves = [
             (name, listening[number % len(listening)]) for number, name in enumerate(dialling)
         ]
-    else:
-        draw, names, leaves = SHAPES[shape], [*listening, *dialling], []
-    pairs = [(names[one], names[other]) for one, other in draw(len(names)).edges]
+    pairs = [(names[one], names[other]) for one, other in SHAPES[shape](len(names)).edges]
     blind = next((pair for pair in pairs if set(pair) <= set(dialling)), None)
     if blind is not None:
         raise PlanError(
