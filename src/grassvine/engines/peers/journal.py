@@ -16,7 +16,7 @@ after.
 import os
 import re
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -96,7 +96,7 @@ class Journal:
         """Yield the agent's reports up to the last checkpoint."""
         return AgentFiles(self.folder, self.agent).reports(self._mark)
 
-    def append(self, records: Sequence[Record]) -> None:
+    def append(self, records: Iterable[Record]) -> None:
         """Write records and flush them to disk; after an error the journal must be opened again."""
         try:
             batch: list[Record] = []
