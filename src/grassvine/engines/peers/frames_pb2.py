@@ -4,46 +4,49 @@
 # source: grassvine/engines/peers/frames.proto
 # Protobuf Python Version: 7.35.1
 """Generated protocol buffer code."""
-
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import descriptor_pool as _descriptor_pool
 from google.protobuf import runtime_version as _runtime_version
 from google.protobuf import symbol_database as _symbol_database
 from google.protobuf.internal import builder as _builder
-
 _runtime_version.ValidateProtobufRuntimeVersion(
-    _runtime_version.Domain.PUBLIC, 7, 35, 1, "", "grassvine/engines/peers/frames.proto"
+    _runtime_version.Domain.PUBLIC,
+    7,
+    35,
+    1,
+    '',
+    'grassvine/engines/peers/frames.proto'
 )
 # @@protoc_insertion_point(imports)
 
 _sym_db = _symbol_database.Default()
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(
-    b'\n$grassvine/engines/peers/frames.proto\x12\x0fgrassvine.peers"\xd3\x01\n\x05Hello\x12\x0f\n\x07version\x18\x01 \x01(\r\x12\x0e\n\x06member\x18\x02 \x01(\r\x12\x0c\n\x04plan\x18\x03 \x01(\x0c\x12\x34\n\x07\x64igests\x18\x04 \x03(\x0b\x32#.grassvine.peers.Hello.DigestsEntry\x12\x11\n\tsignature\x18\x05 \x01(\x0c\x12\x10\n\x08received\x18\x06 \x01(\x04\x12\x10\n\x08\x66inished\x18\x07 \x01(\x08\x1a.\n\x0c\x44igestsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x0c:\x02\x38\x01"R\n\x04\x44\x61ta\x12\x0c\n\x04slot\x18\x01 \x01(\x04\x12\x0c\n\x04size\x18\x02 \x01(\x04\x12\x0e\n\x06offset\x18\x03 \x01(\x04\x12\x0c\n\x04\x62ody\x18\x04 \x01(\x0c\x12\x10\n\x08\x65ncoding\x18\x05 \x01(\r"\x17\n\x03\x41\x63k\x12\x10\n\x08received\x18\x01 \x01(\x04"L\n\x06Status\x12\x0c\n\x04slot\x18\x01 \x01(\x04\x12\x10\n\x08\x66inished\x18\x02 \x01(\x08\x12\x13\n\x0bwaiting_for\x18\x03 \x03(\r\x12\r\n\x05\x63lock\x18\x04 \x01(\x01"\x19\n\x07Refusal\x12\x0e\n\x06reason\x18\x01 \x01(\t"\xdf\x01\n\x05\x46rame\x12\'\n\x05hello\x18\x01 \x01(\x0b\x32\x16.grassvine.peers.HelloH\x00\x12%\n\x04\x64\x61ta\x18\x02 \x01(\x0b\x32\x15.grassvine.peers.DataH\x00\x12#\n\x03\x61\x63k\x18\x03 \x01(\x0b\x32\x14.grassvine.peers.AckH\x00\x12)\n\x06status\x18\x04 \x01(\x0b\x32\x17.grassvine.peers.StatusH\x00\x12+\n\x07refusal\x18\x05 \x01(\x0b\x32\x18.grassvine.peers.RefusalH\x00\x42\t\n\x07variant2C\n\x05Peers\x12:\n\x04Link\x12\x16.grassvine.peers.Frame\x1a\x16.grassvine.peers.Frame(\x01\x30\x01\x62\x06proto3'
-)
+
+
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$grassvine/engines/peers/frames.proto\x12\x0fgrassvine.peers\"\xd3\x01\n\x05Hello\x12\x0f\n\x07version\x18\x01 \x01(\r\x12\x0e\n\x06member\x18\x02 \x01(\r\x12\x0c\n\x04plan\x18\x03 \x01(\x0c\x12\x34\n\x07\x64igests\x18\x04 \x03(\x0b\x32#.grassvine.peers.Hello.DigestsEntry\x12\x11\n\tsignature\x18\x05 \x01(\x0c\x12\x10\n\x08received\x18\x06 \x01(\x04\x12\x10\n\x08\x66inished\x18\x07 \x01(\x08\x1a.\n\x0c\x44igestsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x0c:\x02\x38\x01\"R\n\x04\x44\x61ta\x12\x0c\n\x04slot\x18\x01 \x01(\x04\x12\x0c\n\x04size\x18\x02 \x01(\x04\x12\x0e\n\x06offset\x18\x03 \x01(\x04\x12\x0c\n\x04\x62ody\x18\x04 \x01(\x0c\x12\x10\n\x08\x65ncoding\x18\x05 \x01(\r\"\x17\n\x03\x41\x63k\x12\x10\n\x08received\x18\x01 \x01(\x04\"L\n\x06Status\x12\x0c\n\x04slot\x18\x01 \x01(\x04\x12\x10\n\x08\x66inished\x18\x02 \x01(\x08\x12\x13\n\x0bwaiting_for\x18\x03 \x03(\r\x12\r\n\x05\x63lock\x18\x04 \x01(\x01\"\x19\n\x07Refusal\x12\x0e\n\x06reason\x18\x01 \x01(\t\"\xdf\x01\n\x05\x46rame\x12\'\n\x05hello\x18\x01 \x01(\x0b\x32\x16.grassvine.peers.HelloH\x00\x12%\n\x04\x64\x61ta\x18\x02 \x01(\x0b\x32\x15.grassvine.peers.DataH\x00\x12#\n\x03\x61\x63k\x18\x03 \x01(\x0b\x32\x14.grassvine.peers.AckH\x00\x12)\n\x06status\x18\x04 \x01(\x0b\x32\x17.grassvine.peers.StatusH\x00\x12+\n\x07refusal\x18\x05 \x01(\x0b\x32\x18.grassvine.peers.RefusalH\x00\x42\t\n\x07variant2C\n\x05Peers\x12:\n\x04Link\x12\x16.grassvine.peers.Frame\x1a\x16.grassvine.peers.Frame(\x01\x30\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
-_builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, "grassvine.engines.peers.frames_pb2", _globals)
+_builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'grassvine.engines.peers.frames_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-    DESCRIPTOR._loaded_options = None
-    _globals["_HELLO_DIGESTSENTRY"]._loaded_options = None
-    _globals["_HELLO_DIGESTSENTRY"]._serialized_options = b"8\001"
-    _globals["_HELLO"]._serialized_start = 58
-    _globals["_HELLO"]._serialized_end = 269
-    _globals["_HELLO_DIGESTSENTRY"]._serialized_start = 223
-    _globals["_HELLO_DIGESTSENTRY"]._serialized_end = 269
-    _globals["_DATA"]._serialized_start = 271
-    _globals["_DATA"]._serialized_end = 353
-    _globals["_ACK"]._serialized_start = 355
-    _globals["_ACK"]._serialized_end = 378
-    _globals["_STATUS"]._serialized_start = 380
-    _globals["_STATUS"]._serialized_end = 456
-    _globals["_REFUSAL"]._serialized_start = 458
-    _globals["_REFUSAL"]._serialized_end = 483
-    _globals["_FRAME"]._serialized_start = 486
-    _globals["_FRAME"]._serialized_end = 709
-    _globals["_PEERS"]._serialized_start = 711
-    _globals["_PEERS"]._serialized_end = 778
+  DESCRIPTOR._loaded_options = None
+  _globals['_HELLO_DIGESTSENTRY']._loaded_options = None
+  _globals['_HELLO_DIGESTSENTRY']._serialized_options = b'8\001'
+  _globals['_HELLO']._serialized_start=58
+  _globals['_HELLO']._serialized_end=269
+  _globals['_HELLO_DIGESTSENTRY']._serialized_start=223
+  _globals['_HELLO_DIGESTSENTRY']._serialized_end=269
+  _globals['_DATA']._serialized_start=271
+  _globals['_DATA']._serialized_end=353
+  _globals['_ACK']._serialized_start=355
+  _globals['_ACK']._serialized_end=378
+  _globals['_STATUS']._serialized_start=380
+  _globals['_STATUS']._serialized_end=456
+  _globals['_REFUSAL']._serialized_start=458
+  _globals['_REFUSAL']._serialized_end=483
+  _globals['_FRAME']._serialized_start=486
+  _globals['_FRAME']._serialized_end=709
+  _globals['_PEERS']._serialized_start=711
+  _globals['_PEERS']._serialized_end=778
 # @@protoc_insertion_point(module_scope)
