@@ -44,7 +44,7 @@ def hello(number: int) -> Hello:
 
 @dataclass
 class Recorder:
-    """Greets, keeps all events, and leaves at an event that ``until`` picks."""
+    """Keeps all events, and answers frames with a greeting."""
 
     number: int = 0
     events: list[Event] = field(default_factory=list)
@@ -57,7 +57,7 @@ class Recorder:
         return self.react(event)
 
     def react(self, event: Event) -> Sequence[Effect]:
-        if isinstance(event, Connected):
+        if isinstance(event, Received):
             return [Send(event.neighbour, hello(self.number))]
         return []
 
