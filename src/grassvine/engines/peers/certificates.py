@@ -46,10 +46,14 @@ def fault(certificate: bytes, name: str) -> str:
     return ""
 
 
-def lapsed(certificate: bytes, name: str, now: datetime | None = None) -> str:
+def current_time() -> datetime:
+    """Return the time by the clock of the machine."""
+    return datetime.now(UTC)
+
+
+def lapsed(certificate: bytes, name: str) -> str:
     """Return why a readable certificate is not valid at this time, as a sentence, or nothing."""
-    parsed = _parsed(certificate)
-    now = now or datetime.now(UTC)
+    parsed, now = _parsed(certificate), current_time()
     clock = f"and the clock here shows {now:%Y-%m-%d %H:%M} UTC"
     if now < parsed.not_valid_before_utc:
         begins = f"{parsed.not_valid_before_utc:%Y-%m-%d %H:%M}"

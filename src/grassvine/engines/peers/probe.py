@@ -30,6 +30,8 @@ from grassvine.foundations.errors import DataError
 PROBE_SECONDS = 5.0
 PROXY_VARIABLES = ("grpc_proxy", "https_proxy", "http_proxy")  # in gRPC's order
 EXEMPT_VARIABLES = ("no_grpc_proxy", "no_proxy")
+# What both sides of an HTTP/2 connection say first; an empty frame of settings ends it.
+HTTP2_GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 
 
 class Unreachable(Exception):
@@ -56,7 +58,9 @@ def explain_refusal(
             return sentence
     try:
         with _connected(neighbour, timeout) as connection:
-            if identity is not None:
+            if identity is None:
+                _greet_in_plaintext(connection, neighbour)
+            else:
                 _shake_hands(connection, identity, neighbour)
     except Unreachable as unreachable:
         return str(unreachable)
@@ -116,6 +120,14 @@ def _connected(neighbour: Neighbour, timeout: float) -> Iterator[socket.socket]:
         raise Unreachable(f"{place} cannot be reached ({error}).") from None
     finally:
         connection.close()
+
+
+def _greet_in_plaintext(connection: socket.socket, neighbour: Neighbour) -> None:
+    connection.sendall(HTTP2_GREETING)
+    if connection.recv(9)[3:] != HTTP2_GREETING[-6:]:
+        raise Unreachable(
+            f"{neighbour.name} at {neighbour.address} does not take links in plain text."
+        )
 
 
 def _shake_hands(connection: socket.socket, identity: Identity, neighbour: Neighbour) -> None:

@@ -1,8 +1,7 @@
 """Frames as bytes: protocol buffers, checked completely when they are read.
 
-A frame has one encoding: bytes that say the same in a longer way, such as a field given twice or an
-unknown one, are refused. Of the greeting of another version of the protocol only the version is
-read, so that the members can name both.
+Unknown fields, and fields given twice or in a longer form than needed, are refused. Of the greeting
+of another version of the protocol only the version is read, so that the members can name both.
 """
 
 import math
