@@ -264,7 +264,8 @@ def test_sums_are_restored_without_a_pass_over_the_data(
     company = Company(case, gv.networks.star(3))
     taken = []
     for slot in company.go_on():
-        if slot % 5 and len(company.finished) < 3:  # a restored agent replays all log entries
+        # A restored agent replays all log entries, so late slots cost more.
+        if slot > 12 and slot % 5 and len(company.finished) < 3:
             continue
         twin = company.factories[1]()
         snapshot = company.agents[1].snapshot()
