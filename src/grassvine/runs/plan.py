@@ -71,8 +71,7 @@ class Plan:
             return self.geometry.as_point(
                 self.first, n_items=self.n_items, rank=self.rank, name="first"
             )
-        rng = stream(self.seed, "start", agent)
-        return self.geometry.random_point(self.n_items, self.rank, rng)
+        return self._random_start(agent) if agent else self._common_start
 
     def agent(self, number: int, problem: Problem) -> Agent:
         """Create the agent for a problem."""
@@ -90,6 +89,15 @@ class Plan:
         """
         text = self.to_toml() + self.timetable.digest()
         return hashlib.sha256(text.encode()).hexdigest()
+
+    @cached_property
+    def _common_start(self) -> Array:
+        """The starting point of agent 0, which exact methods give to every agent."""
+        return self._random_start(0)
+
+    def _random_start(self, agent: int) -> Array:
+        rng = stream(self.seed, "start", agent)
+        return self.geometry.random_point(self.n_items, self.rank, rng)
 
     def to_toml(self) -> str:
         """Return the plan as TOML."""
