@@ -8,7 +8,7 @@ import pytest
 
 import grassvine as gv
 from grassvine.sums import biased_fit
-from grassvine.sums.common import computed_once, same_bits
+from grassvine.sums.common import computed_once, kept_with_state, same_bits
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,6 +20,7 @@ class Sum:
 def counted() -> tuple[list[float], Callable[[Sum, list[np.ndarray]], Sum]]:
     calls: list[float] = []
 
+    @kept_with_state
     @computed_once
     def step(last: Sum, numbers: list[np.ndarray]) -> Sum:
         calls.append(float(numbers[0][0]))
@@ -57,14 +58,19 @@ def test_a_result_is_kept_for_those_who_have_its_first_argument() -> None:
     assert first() is None
 
 
+@computed_once
+def begun(origin: Sum) -> Sum:
+    return Sum(origin.total.copy())
+
+
 def test_a_chain_of_results_is_forgotten_behind_its_last_user() -> None:
     _, step = counted()
-    now, before = Sum(np.zeros(2)), []
+    now, before = begun(origin := Sum(np.zeros(2))), []
     for _ in range(5):
         before.append(ref(now))
         now = step(now, [np.ones(2)])
     gc.collect()
-    assert [one() for one in before] == [None] * 5
+    assert [one() for one in before] == [None] * 5 and origin is not None
 
 
 def test_a_failed_step_fails_for_every_agent() -> None:
@@ -92,11 +98,12 @@ def test_bits_of_all_kinds() -> None:
 
 def test_agents_of_a_process_compute_each_step_once(monkeypatch: pytest.MonkeyPatch) -> None:
     data = gv.datasets.low_rank_ratings(20, 60, 2, oversampling=4.0, seed=3)
-    evaluated = []
+    evaluated, alive = [], []
     point = biased_fit._point
 
     def watched(*arguments: object) -> object:
         evaluated.append(1)
+        alive.append(sum(type(one) is biased_fit.Descent for one in gc.get_objects()))
         return point(*arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(biased_fit, "_point", watched)
@@ -111,6 +118,8 @@ def test_agents_of_a_process_compute_each_step_once(monkeypatch: pytest.MonkeyPa
         assert len(evaluated) == n_sums - 1  # the first sum is that of the statistics
         bits.append({state["factors"].tobytes() for state in run.states})
     assert len(bits[1]) == 1
+    # What no agent can ask for any more is forgotten while the run goes on.
+    assert max(alive) <= 3
 
 
 def test_an_agent_with_other_options_is_not_given_the_step_of_another() -> None:

@@ -31,7 +31,7 @@ from grassvine.problems.biased_completion import (
     BiasedModel,
     as_biased_problem,
 )
-from grassvine.sums.common import computed_once
+from grassvine.sums.common import computed_once, kept_with_state
 from grassvine.sums.program import Iterate, Program, ProgramOutcome, Subprogram, all_reduce
 from grassvine.sums.statistics import RatingStatistics, rating_statistics
 
@@ -166,6 +166,7 @@ def _first(model: BiasedModel, statistics: RatingStatistics, criteria: StoppingC
     return Descent(statistics, criteria, None, trial, direction=np.zeros(0), slope=0.0, step=1.0)
 
 
+@kept_with_state
 @computed_once
 def _next(descent: Descent, sums: Sequence[Array]) -> Descent:
     """Accept the trial point or shorten the step; all agents compute the same."""

@@ -7,27 +7,26 @@ bit computes its own step, and a result is forgotten when no agent can ask for i
 """
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from functools import wraps
 from threading import Lock
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
+State = TypeVar("State")
 
 
 def computed_once(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Memoise a pure function for as long as its result or its first argument is in use.
+    """Memoise a pure function for as long as its result is in use.
 
     Results must support weak references, and arguments that do are not kept alive either.
     Arguments are arrays, numbers, strings, sequences and dataclasses of these, which must not be
     modified afterwards, nor may the results.
     """
-    kept: WeakKeyDictionary[Any, Result] = WeakKeyDictionary()
     known: list[tuple[list[Callable[[], Any]], Callable[[], Result | None]]] = []
     lock = Lock()
 
@@ -41,11 +40,27 @@ def computed_once(function: Callable[Arguments, Result]) -> Callable[Arguments, 
             known[:] = [entry for entry in known if entry[1]() is not None]
             result = function(*arguments, **options)
             known.append((list(map(_reference, arguments)), ref(result)))
-            with suppress(TypeError):  # the first argument may not support weak references
-                kept[arguments[0]] = result
             return result
 
     return shared
+
+
+def kept_with_state(
+    function: Callable[Concatenate[State, Arguments], Result],
+) -> Callable[Concatenate[State, Arguments], Result]:
+    """Keep each result of a step for as long as the state before it is in use.
+
+    Otherwise the last step of a program, whose result nobody holds, would be computed anew by each
+    agent.
+    """
+    kept: WeakKeyDictionary[State, Result] = WeakKeyDictionary()
+
+    @wraps(function)
+    def keeping(state: State, /, *arguments: Arguments.args, **options: Arguments.kwargs) -> Result:
+        result = kept[state] = function(state, *arguments, **options)
+        return result
+
+    return keeping
 
 
 def _reference(value: object) -> Callable[[], object]:
