@@ -70,7 +70,11 @@ def test_another_result_is_said_and_has_a_code(grassvine: Command, run: Path) ->
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"format": "another"}, "is not in the format 'grassvine run 1'"),
+        ({"format": "another"}, "is not in the format 'grassvine run 2'"),
+        (
+            {"format": "grassvine run 1"},
+            "is in the format 'grassvine run 1' and this version reads 'grassvine run 2'; repeat",
+        ),
         ({"command": "dance"}, "was modified"),
         ({"options": {"rnak": 1}}, "unknown option 'rnak'; did you mean 'rank'?"),
         ({"hashes": {}}, "was modified"),

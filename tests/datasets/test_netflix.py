@@ -66,7 +66,10 @@ REFUSALS = {
     "movies only": ("1:\n2:\n", "x contains movies but no ratings; download it again"),
     "nothing": ("", "x is empty"),
     "a web page": ("<html>", "x is a web page"),
-    "the same again": (GOOD + "8,1,2005-01-03\n", "1 ratings repeat a user and an item"),
+    "the same again": (
+        GOOD + "8,1,2005-01-03\n",
+        "1 ratings repeat a user and an item: user .*; it was modified, so download it again",
+    ),
 }
 
 

@@ -20,7 +20,7 @@ def compare(
             metavar="NAMES",
             help="Comma-separated methods; the others are tested against the first.",
         ),
-    ] = "exact,exact-subspace,gossip,rtrmc,d-lmafit,item-means",
+    ] = "exact,exact-subspace,gossip,rtrmc,d-lmafit,biases,item-means",
     splits: Annotated[int, typer.Option(help="Number of random splits.")] = 5,
     holdout: options.Holdout = 0.2,
     rank: Annotated[int, typer.Option(help="Rank, for the methods that have one.")] = 10,

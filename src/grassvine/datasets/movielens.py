@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from grassvine.data.tables import RatingTable, ratings_from_arrays
+from grassvine.data.tables import RatingTable
 from grassvine.data.tables.text import (
     as_real,
     blocks,
@@ -16,6 +16,7 @@ from grassvine.data.tables.text import (
     one_file,
     parse,
 )
+from grassvine.datasets.published import published_ratings
 from grassvine.foundations.errors import DataError
 
 FILES = ("u.data", "ratings.dat", "ratings.csv")
@@ -70,7 +71,7 @@ def read_movielens(path: str | os.PathLike[str]) -> RatingTable:
         np.concatenate([part[name].to_numpy() for part in parts])
         for name in ("user", "movie", "rating")
     )
-    return ratings_from_arrays(user, movie, rating)
+    return published_ratings(file, user, movie, rating)
 
 
 def _detect_format(file: Path, line: bytes) -> _Format:

@@ -38,13 +38,14 @@ from grassvine.models.persistence.tensors import write_tensors
 from grassvine.protocol import History, Observer
 from grassvine.runs import Plan
 
-FORMAT = "grassvine run 1"
+FORMAT = "grassvine run 2"
 RECORD, PLAN = "run.json", "plan.toml"
 HISTORY, BASES = "history.safetensors", "bases.safetensors"
 TABLES = "tables.safetensors"
 FILES = {RECORD, PLAN, HISTORY, BASES, TABLES}
 KEYS = {"format", "command", "options", "report", "hashes", "versions"}
 VERSIONS = ("grassvine", "numpy", "numba", "polars", "scikit-learn", "scipy")
+_FORMAT = re.compile("grassvine run [0-9]{1,6}")
 _HASH = re.compile("[0-9a-f]{64}")
 
 JOBS: Mapping[str, type] = {
@@ -217,7 +218,13 @@ def _record(path: Path) -> dict[str, Any]:
         ) from None
     except (OSError, ValueError) as cause:
         raise DataError(f"{path} cannot be read ({cause}); {WRITTEN}") from None
-    if not isinstance(record, dict) or record.get("format") != FORMAT or set(record) != KEYS:
+    written = record.get("format") if isinstance(record, dict) else None
+    if isinstance(written, str) and _FORMAT.fullmatch(written) and written != FORMAT:
+        raise DataError(
+            f"{path} is in the format '{written}' and this version reads '{FORMAT}'; "
+            "repeat the run with --run, or use the version of grassvine that wrote it."
+        )
+    if written != FORMAT or set(record) != KEYS:
         raise DataError(f"{path} is not in the format '{FORMAT}'; {WRITTEN}")
     hashes, used = record["hashes"], record["versions"]
     valid = {

@@ -31,7 +31,7 @@ from grassvine.problems.base import Problem
 from grassvine.problems.blocks import Block, add_blocks, user_blocks
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class BiasedModel:
     """The shared part of the model; the users are a function of it and of their ratings.
 
@@ -87,6 +87,14 @@ class BiasedModel:
             "centre": np.array([self.centre]),
             "regularization": np.array([self.regularization, self.bias_regularization]),
         }
+
+    @cached_property
+    def kernel_arguments(self) -> tuple[Array, Array, Array]:
+        """The rows (A_i, 1), the terms μ₀ + c_i, and the diagonal matrix of the penalties."""
+        rank = self.factors.shape[1]
+        penalties = [self.regularization] * rank + [self.bias_regularization]
+        rows = np.hstack([self.factors, np.ones((self.n_items, 1))])
+        return rows, self.centre + self.item_biases, np.diag(penalties)
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[np.generic]]) -> "BiasedModel":
@@ -209,13 +217,9 @@ class BiasedCompletionProblem:
                 "pass a model of the same items."
             )
         table = (self.ratings.starts, self.ratings.items, self.ratings.values)
-        rank = model.factors.shape[1]
-        rows = np.hstack([model.factors, np.ones((self.n_items, 1))])
-        common = model.centre + model.item_biases
-        ridge = np.diag([model.regularization] * rank + [model.bias_regularization])
 
         def run(users: Block, sums: list[Array]) -> None:
-            kernel(*users, *table, rows, common, ridge, *arguments, *sums)
+            kernel(*users, *table, *model.kernel_arguments, *arguments, *sums)
 
         return add_blocks(run, self._blocks, shapes, self.threads)
 

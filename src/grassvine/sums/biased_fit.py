@@ -18,8 +18,8 @@ users. One pass yields cost and gradient, so the first trial step is the secant 
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from grassvine.problems.biased_completion import (
     BiasedModel,
     as_biased_problem,
 )
+from grassvine.sums.common import computed_once, kept_with_state
 from grassvine.sums.program import Iterate, Program, ProgramOutcome, Subprogram, all_reduce
 from grassvine.sums.statistics import RatingStatistics, rating_statistics
 
@@ -95,7 +96,20 @@ class Point:
         return self.iterate.cost
 
 
-Descent: TypeAlias = Subprogram[tuple[Point, str]]
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Descent:
+    """A descent after some passes: the best point, the next model to evaluate, or why it ended."""
+
+    statistics: RatingStatistics
+    criteria: StoppingCriteria
+    here: Point | None
+    trial: BiasedIterate
+    direction: Array
+    slope: float  # the derivative along the direction
+    step: float
+    costs: tuple[float, ...] = ()
+    n_passes: int = 0
+    reason: str = ""
 
 
 def fit_biased(
@@ -129,71 +143,100 @@ def minimise(
     statistics: RatingStatistics,
     model: BiasedModel,
     criteria: StoppingCriteria,
-) -> Descent:
+) -> Subprogram[tuple[Point, str]]:
     """Minimise F from a model; return the best point and the reason for stopping."""
-    here = yield from _evaluate(problem, statistics, model, None)
-    direction, step = -here.preconditioned, 1.0
-    costs = [here.cost]
-    for _ in range(criteria.max_iter - 1):
-        directional_derivative = float(np.vdot(here.gradient, direction))
-        if not -directional_derivative * step > np.finfo(float).eps * here.cost:
-            return here, "no step reduces the cost any further"
-        there = yield from _evaluate(
-            problem, statistics, _moved(here.model, step * direction), here.iterate
-        )
-        excess = there.cost - here.cost - step * directional_derivative
-        if there.cost > here.cost + ARMIJO * step * directional_derivative:
-            # The minimum of the parabola, safeguarded.
-            step *= min(max(-0.5 * step * directional_derivative / excess, 0.1), 0.5)
-            continue
-        new_derivative = float(np.vdot(there.gradient, direction))
-        curvature_along = new_derivative - directional_derivative
-        change = float(np.vdot(there.gradient - here.gradient, there.preconditioned))
-        onward = (
-            max(change / curvature_along, 0.0) * direction - there.preconditioned
-            if curvature_along > 0.0
-            else -there.preconditioned
-        )
-        step *= (
-            min(max(-directional_derivative / curvature_along, 1 / 3), 3.0)
-            if curvature_along > 0.0
-            else 3.0
-        )
-        direction = onward if np.vdot(onward, there.gradient) < 0.0 else -there.preconditioned
-        here = there
-        costs.append(here.cost)
+    descent = _first(model, statistics, criteria)
+    while not descent.reason:
+        trial = descent.trial
+
+        def own(model: BiasedModel = trial.model) -> tuple[float, Array, Array, Array]:
+            found = problem.evaluate(model)
+            return found.cost, found.factor_gradient, found.bias_gradient, found.gram
+
+        # Until the sum is there, observers see the best point.
+        sums = yield from all_reduce(descent.here.iterate if descent.here else trial, own)
+        descent = _next(descent, sums)
+    assert descent.here is not None
+    return descent.here, descent.reason
+
+
+@computed_once
+def _first(model: BiasedModel, statistics: RatingStatistics, criteria: StoppingCriteria) -> Descent:
+    trial = BiasedIterate(np.linalg.qr(model.factors)[0], model=model)
+    return Descent(statistics, criteria, None, trial, direction=np.zeros(0), slope=0.0, step=1.0)
+
+
+@kept_with_state
+@computed_once
+def _next(descent: Descent, sums: Sequence[Array]) -> Descent:
+    """Accept the trial point or shorten the step; all agents compute the same."""
+    criteria = descent.criteria
+    here, direction, slope, step = descent.here, descent.direction, descent.slope, descent.step
+    there = _point(descent.trial, sums, descent.statistics)
+    costs, reason = descent.costs, ""
+    if here is None:
+        here, direction = there, -there.preconditioned
+        costs = (here.cost,)
+    elif there.cost > here.cost + ARMIJO * step * slope:
+        # The minimum of the parabola, safeguarded.
+        excess = there.cost - here.cost - step * slope
+        step *= min(max(-0.5 * step * slope / excess, 0.1), 0.5)
+    else:
+        direction, step = _conjugate(here, there, direction, slope, step)
+        here, costs = there, (*costs, there.cost)
         before = costs[-1 - N_ITER_NO_CHANGE] if len(costs) > N_ITER_NO_CHANGE else math.inf
         if before - here.cost <= criteria.tol * here.cost:
-            return (
-                here,
-                f"the cost settled (regularization = {model.regularization:.4g}, "
-                f"bias_regularization = {model.bias_regularization:.4g})",
+            mu, mu_b = here.model.regularization, here.model.bias_regularization
+            reason = (
+                f"the cost settled (regularization = {mu:.4g}, bias_regularization = {mu_b:.4g})"
             )
-    return here, f"max_iter = {criteria.max_iter} passes were made"
-
-
-def _moved(model: BiasedModel, change: Array) -> BiasedModel:
+    slope = float(np.vdot(here.gradient, direction))
+    n_passes = descent.n_passes + 1
+    if not reason and n_passes == criteria.max_iter:
+        reason = f"max_iter = {criteria.max_iter} passes were made"
+    if not reason and not -slope * step > np.finfo(float).eps * here.cost:
+        reason = "no step reduces the cost any further"
+    trial = here.iterate if reason else _moved(here.model, step * direction)
     return replace(
+        descent,
+        here=here,
+        trial=trial,
+        direction=direction,
+        slope=slope,
+        step=step,
+        costs=costs,
+        n_passes=n_passes,
+        reason=reason,
+    )
+
+
+def _conjugate(
+    here: Point, there: Point, direction: Array, slope: float, step: float
+) -> tuple[Array, float]:
+    """Return the next direction and its first trial step, from an accepted step."""
+    curvature_along = float(np.vdot(there.gradient, direction)) - slope
+    change = float(np.vdot(there.gradient - here.gradient, there.preconditioned))
+    onward = (
+        max(change / curvature_along, 0.0) * direction - there.preconditioned
+        if curvature_along > 0.0
+        else -there.preconditioned
+    )
+    step *= min(max(-slope / curvature_along, 1 / 3), 3.0) if curvature_along > 0.0 else 3.0
+    return (onward if np.vdot(onward, there.gradient) < 0.0 else -there.preconditioned), step
+
+
+def _moved(model: BiasedModel, change: Array) -> BiasedIterate:
+    model = replace(
         model,
         factors=model.factors + change[:, :-1],
         item_biases=model.item_biases + change[:, -1],
     )
+    return BiasedIterate(np.linalg.qr(model.factors)[0], model=model)
 
 
-def _evaluate(
-    problem: BiasedCompletionProblem,
-    statistics: RatingStatistics,
-    model: BiasedModel,
-    last: BiasedIterate | None,
-) -> Subprogram[Point]:
-    """Evaluate F and its gradient; until the sum is there, observers see the last iterate."""
-    here = BiasedIterate(np.linalg.qr(model.factors)[0], model=model)
-
-    def own() -> tuple[float, Array, Array, Array]:
-        found = problem.evaluate(model)
-        return found.cost, found.factor_gradient, found.bias_gradient, found.gram
-
-    cost, by_factors, by_biases, gram = yield from all_reduce(last or here, own)
+def _point(trial: BiasedIterate, sums: Sequence[Array], statistics: RatingStatistics) -> Point:
+    """Return F and its gradient from the sums over all agents."""
+    (cost, by_factors, by_biases, gram), model = sums, trial.model
     mu, mu_b = model.regularization, model.bias_regularization
     total = float(
         cost
@@ -209,4 +252,4 @@ def _evaluate(
         [(by_factors @ axes / divisors) @ axes.T, by_biases / (statistics.counts + mu_b)]
     )
     norm = float(np.linalg.norm(gradient))
-    return Point(replace(here, cost=total, gradient_norm=norm), gradient, preconditioned)
+    return Point(replace(trial, cost=total, gradient_norm=norm), gradient, preconditioned)

@@ -172,6 +172,10 @@ class Rows:
         return np.zeros(len(self.values), dtype=np.int64) if self.times is None else self.times
 
 
+class RepeatedRatings(DataError):
+    """Several ratings of an item by a user; the first part of the message says which."""
+
+
 def make_table(
     rows: Rows, duplicates: str, assumed: tuple[str, ...], shared_users: str = "separate"
 ) -> RatingTable:
@@ -253,9 +257,10 @@ def as_scale(given: object) -> tuple[float, float]:
 def _refuse_duplicates(users: "pl.Series", items: "pl.Series") -> None:
     pairs = list(zip(users[:3], items[:3], strict=True))
     examples = ", ".join(f"user {user!r} and item {item!r}" for user, item in pairs)
-    raise DataError(
+    raise RepeatedRatings(
         f"{len(users)} ratings repeat a user and an item: {examples}"
-        f"{', …' if len(users) > 3 else ''}; keep one of each, or use ",
+        f"{', …' if len(users) > 3 else ''}; ",
+        "keep one of each, or use ",
         Option("duplicates", "mean"),
         " or ",
         Option("duplicates", "last"),
