@@ -31,7 +31,7 @@ PYTHON = re.compile(
         ("complete", Option("out"), "--out"),
         ("complete", Option("checkpoint_dir"), "--checkpoints"),
         ("pca", Option("n_components", 3), "--components 3"),
-        ("fold-in", Option("unknown_items", "leave out"), "--leave-out"),
+        ("fold-in", Option("unknown_items", "drop"), "--drop-unknown"),
         ("recommend", Option("as_json"), "--json"),
         ("pca", Option("duplicates", "mean"), "duplicates='mean'"),
         ("complete", Option("ratings", "x"), "ratings='x'"),
@@ -84,7 +84,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (
             "complete shared.csv --agents owner --shared-users error",
             3,
-            "merge them, or use --shared-users separate to take them for separate users.",
+            "merge them, or use --shared-users separate to treat them as separate users.",
         ),
         ("complete r.csv --shared-users both", 3, "--shared-users is 'both'; choose from error"),
         ("pca s.csv --components 1.5", 3, "--components is '1.5'; use an integer, or a share"),
@@ -98,7 +98,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("complete r.csv --rank 99", 3, "--rank is 99, but the table has 15 items"),
         ("complete r.csv --holdout 1.5", 3, "--holdout is 1.5; choose a finite number"),
         ("complete r.csv --holdout 0.00001", 3, "--holdout 1e-05 holds out none of 320 ratings"),
-        ("complete r.csv --holdout 0.9999", 3, "--holdout 0.9999 leaves no rating to learn from"),
+        ("complete r.csv --holdout 0.9999", 3, "--holdout 0.9999 leaves no rating to fit"),
         ("complete r.csv --agents 100", 3, "--agents is 100, but there are 40 users"),
         ("complete r.csv --agents 0", 3, "--agents is 0; choose a number of at least 1"),
         ("complete r.csv --seed -1", 3, "--seed is -1; choose a number of at least 0"),
@@ -169,7 +169,7 @@ def test_a_saved_model_speaks_flags_too(grassvine: Command, tables: Path, tmp_pa
     missing = grassvine("fold-in", model, tmp_path / "new.csv")
     assert "or use --missing drop." in missing.err
     absent = grassvine("fold-in", model, tmp_path / "new.csv", "--missing", "drop")
-    assert absent.code == 3 and "drop them, or use --leave-out." in absent.err
+    assert absent.code == 3 and "drop them, or use --drop-unknown." in absent.err
 
 
 def test_other_encodings_and_skipped_lines_are_read(grassvine: Command, tmp_path: Path) -> None:

@@ -111,14 +111,14 @@ def test_new_users_are_folded_in(
     assert refused.code == 3 and not out.exists()
     assert "items that the model does not know (such as '077')" in refused.err
     give(monkeypatch, new)
-    done = grassvine("fold-in", model, "-", "-k", 2, "-o", out, "--leave-out", "--json")
+    done = grassvine("fold-in", model, "-", "-k", 2, "-o", out, "--drop-unknown", "--json")
     rows = done.object["recommendations"]
     assert [(row["user"], row["rank"], row["known"]) for row in rows] == [
         (900, 1, True),
         (900, 2, True),
     ]
     assert not {row["item"] for row in rows} & {"003", "004", "077"}
-    assert "1 ratings of items unknown to the model were skipped" in done.err
+    assert "Dropped 1 rating of items unknown to the model." in done.err
     assert grassvine("inspect", out, "--json").object["sizes"]["users"] == 41
     assert {file.name: file.read_bytes() for file in model.iterdir()} == before
 

@@ -59,7 +59,10 @@ def test_a_run_apart_is_repeated_to_the_last_bit(grassvine: Command, parquet: Pa
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--agents", "owner", "--holdout", 0.2), "nothing can be held out of ratings that are"),
+        (
+            ("--agents", "owner", "--holdout", 0.2),
+            "ratings that the agents read themselves cannot be held out",
+        ),
         (("--agents", 2), "2 agents cannot each read their own part"),
         (("--agents", "ownr"), "no column 'ownr' for the agents; did you mean 'owner'?"),
     ],

@@ -282,7 +282,11 @@ def test_progress_is_shown_by_callbacks(
         ({"agents": 500}, DataError, "500"),
         ({"agents": "shopp"}, DataError, "did you mean 'shop'"),
         ({"network": "rong"}, PlanError, "unknown network 'rong'; did you mean 'ring'"),
-        ({"network": gv.networks.ring(4)}, NetworkError, "the network has 4 agents and the data 1"),
+        (
+            {"network": gv.networks.ring(4)},
+            NetworkError,
+            "4 agents, but the data are divided among 1;",
+        ),
         ({"engine": "ra"}, PlanError, "unknown engine 'ra'"),
         ({"regularization": -1.0}, PlanError, "regularization is -1"),
         ({"method": "gossip"}, PlanError, "'gossip' needs two agents or more"),

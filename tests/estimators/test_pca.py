@@ -146,7 +146,7 @@ def test_what_was_saved_transforms_the_same(tmp_path: Path) -> None:
         (
             {"n_components": 0.9, "method": "gossip", "agents": 2},
             PlanError,
-            "a share of the variance, which method 'gossip' cannot use",
+            "a fraction of the variance, which method 'gossip' does not support",
         ),
         ({"agents": "owner"}, DataError, "'owner', the name of a column, but X is a ndarray"),
         ({"center": "yes"}, PlanError, "center is 'yes'; pass True or False"),

@@ -41,7 +41,7 @@ def test_a_file_a_lazy_frame_a_wide_frame_and_a_dict_are_as_a_frame(
     owned = MatrixCompleter(2, agents="shop", **OPTIONS).fit(str(tmp_path / "ratings.csv"))
     assert owned.n_agents_ == 3
     assert owned.errors(tmp_path / "ratings.csv") == owned.errors(frame)
-    with pytest.raises(DataError, match=r"are read from .*ratings.csv; leave y out"):
+    with pytest.raises(DataError, match=r"are read from .*ratings.csv; omit y"):
         MatrixCompleter(2).fit(tmp_path / "ratings.csv", frame["stars"])
 
 

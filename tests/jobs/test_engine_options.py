@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 import grassvine as gv
-from grassvine.estimators.options import kept_apart
+from grassvine.estimators.options import with_checkpoint_subfolder
 from grassvine.foundations.errors import PlanError
 from grassvine.jobs.engine_options import EngineOptions
 from grassvine.jobs.pca import PCAJob
@@ -46,6 +46,6 @@ def test_what_cannot_be_is_refused(given: dict[str, object], sentence: str) -> N
 def test_only_runs_that_keep_checkpoints_need_folders_apart(tmp_path: Path) -> None:
     engine = gv.RayEngine(checkpoint_dir=tmp_path, resume=True)
     apart = gv.RayEngine(checkpoint_dir=tmp_path / "one", resume=True)
-    assert kept_apart(engine, "one") == apart
+    assert with_checkpoint_subfolder(engine, "one") == apart
     for other in (gv.RayEngine(), gv.LocalEngine()):
-        assert kept_apart(other, "one") is other
+        assert with_checkpoint_subfolder(other, "one") is other

@@ -218,7 +218,7 @@ def test_users_may_come_in_any_portions(paper: bool, cut: int, share: float) -> 
     wanted = part.users_from(everyone, table)
     first = RatingsModel(part, part.users_from(everyone, table.take_values(early)))
     second = first.with_users(everyone, films, table.take_values(~early))
-    assert second.left_out == 0
+    assert second.n_dropped == 0
     assert_same_users(second.model.private, wanted)
 
 
@@ -246,15 +246,15 @@ def test_ratings_of_unknown_items_are_refused_or_counted() -> None:
     table = gv.Ratings.from_arrays([0, 0, 1], [0, 1, 2], [1.0, 2.0, 1.0])
     with pytest.raises(DataError, match=r"2 of 3 ratings are of items .* 'film 00', 'zoo'"):
         model.fold_in(users, films, table)
-    folded = model.fold_in(users, films, table, "leave out")
-    assert folded.left_out == 2
+    folded = model.fold_in(users, films, table, "drop")
+    assert folded.n_dropped == 2
     assert folded.model.predict(["new 00", "new 01"], 2 * ["film 03"], "nan").known.tolist() == [
         True,
         False,
     ]
     none = gv.Ratings.from_arrays([0, 1], [0, 2], [1.0, 1.0])
     with pytest.raises(DataError, match="none of the 2 ratings is of an item that the model knows"):
-        model.fold_in(users, films, none, "leave out")
+        model.fold_in(users, films, none, "drop")
     with pytest.raises(PlanError, match="unknown_items is 'drop'; choose"):
         model.fold_in(users, films, table, "drop")  # type: ignore[arg-type]
     with pytest.raises(

@@ -225,7 +225,7 @@ def test_dividing_by_item_shares_takes_fewer_sums_than_dividing_by_nothing(
 
 def test_what_it_cannot_do_is_said() -> None:
     plan = gv.Plan(N_ITEMS, 3, gv.networks.path(2), gv.Exact(), geometry=gv.geometry.Euclidean())
-    with pytest.raises(PlanError, match="needs the Grassmann geometry; leave geometry out"):
+    with pytest.raises(PlanError, match="needs the Grassmann geometry; omit geometry"):
         plan.agent(0, gv.CompletionProblem(ratings()))
     other = gv.Plan(N_ITEMS, 3, gv.networks.path(2), gv.Exact())
     with pytest.raises(PlanError, match="CustomProblem has no hessian_product"):

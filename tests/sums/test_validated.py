@@ -322,7 +322,7 @@ def test_wrong_problems_are_refused() -> None:
         with pytest.raises(PlanError, match="is not plain completion, and this method chooses"):
             agreed.agent(0, PROBLEMS[name](0))
     flat = gv.Plan(N_ITEMS, 3, gv.networks.path(2), Validated(), geometry=gv.geometry.Euclidean())
-    with pytest.raises(PlanError, match="Grassmann geometry; leave geometry out"):
+    with pytest.raises(PlanError, match="Grassmann geometry; omit geometry"):
         flat.agent(0, PROBLEMS["completion"](0))
 
 

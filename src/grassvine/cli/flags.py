@@ -29,7 +29,7 @@ ALIASES = {
     "n_splits": "splits",
     "random_state": "seed",
     "share": "holdout",
-    "unknown_items": "leave_out",
+    "unknown_items": "drop_unknown",
 }
 
 

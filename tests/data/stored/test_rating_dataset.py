@@ -211,7 +211,7 @@ def swapped(rows: list[Any], place: int, column: int, value: Any) -> list[Any]:
         ),
         (ROWS, {"duplicates": "first"}, "duplicates is 'first'; choose from"),
         (ROWS, {"missing": "skip"}, "missing is 'skip'; choose from"),
-        (ROWS, {"scale": (5, 1)}, "the scale is (5, 1); give its least and its greatest rating."),
+        (ROWS, {"scale": (5, 1)}, "the scale is (5, 1); pass the lowest and the highest rating."),
         (ROWS, {"scale": (1, 4)}, "range from 1 to 5, outside the scale from 1 to 4; fix them"),
         (swapped(ROWS, 0, 0, None), {}, "1 of 6 user ids in"),
         (swapped(ROWS, 0, 1, None), {}, "1 of 6 item ids in"),

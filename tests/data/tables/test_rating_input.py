@@ -240,12 +240,14 @@ def test_ratings_outside_the_scale_are_refused() -> None:
     with pytest.raises(
         DataError,
         match=r"2 ratings lie outside the scale from 1 to 5: 6 \(user 'b', "
-        r"item 1\), 0 \(user 'b', item 2\); mend them, or give the scale",
+        r"item 1\), 0 \(user 'b', item 2\); correct them, or pass the actual scale",
     ):
         ratings_from_frame(frame(*rows), scale=(1, 5))
     assert ratings_from_frame(frame(*rows), scale=(0, 6)).ratings.n_values == 4
     for scale in ((5, 1), (1,), "x", (NAN, 1)):
-        with pytest.raises(DataError, match=r"the scale is .*; give its least and its greatest"):
+        with pytest.raises(
+            DataError, match=r"the scale is .*; pass the lowest and the highest rating"
+        ):
             ratings_from_frame(frame(*rows), scale=scale)  # type: ignore[arg-type]
 
 
