@@ -9,10 +9,10 @@ def test_the_exact_method_is_told_as_equal_and_the_others_in_per_cent(
     comparison: Comparison,
 ) -> None:
     assert compared_with_pooled(comparison, "exact") == "equal"
-    assert compared_with_pooled(comparison, "alone").endswith(" % worse")
+    assert compared_with_pooled(comparison, "alone").endswith("% worse")
     swapped = {**comparison.completed, "gossip": comparison.shares.test.pixels[np.newaxis]}
     assert compared_with_pooled(replace(comparison, completed=swapped), "gossip") == (
-        "100.0 % better"
+        "100.0% better"
     )
 
 
@@ -20,7 +20,7 @@ def test_one_sentence_says_what_to_see(comparison: Comparison) -> None:
     sentence = what_to_see(comparison)
     assert compared_with_pooled(comparison, "alone") in sentence
     assert "as well as with pooled data" in sentence
-    assert sentence.count(".") == 1 + sentence.count(" %")  # of 49.2 % and at the end
+    assert sentence.count(".") == 1 + sentence.count("%")  # of 49.2% and at the end
 
 
 def test_where_nothing_is_to_be_seen_it_says_so(comparison: Comparison) -> None:

@@ -89,7 +89,7 @@ def test_a_need_above_the_share_is_refused_in_one_sentence(
     require_memory(8 * GB, "it", DataError)
     with pytest.raises(
         DataError,
-        match=r"^it needs about 8.1 GB of memory, more than 80 % of the 10.0 GB available; use",
+        match=r"^it needs about 8.1 GB of memory, more than 80% of the 10.0 GB available; use",
     ):
         require_memory(81 * GB // 10, "it", DataError)
 

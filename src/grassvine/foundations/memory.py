@@ -30,7 +30,7 @@ def require_memory(n_bytes: int, what: str, error: type[InputError] = InputError
     free = available_memory()
     if free is not None and n_bytes > SHARE * free:
         raise error(
-            f"{what} needs about {_gigabytes(n_bytes)} of memory, more than {100 * SHARE:.0f} % of "
+            f"{what} needs about {_gigabytes(n_bytes)} of memory, more than {100 * SHARE:.0f}% of "
             f"the {_gigabytes(free)} available; use less data, or more memory."
         )
 

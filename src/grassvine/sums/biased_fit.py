@@ -166,10 +166,10 @@ def minimise(
         if before - here.cost <= criteria.tol * here.cost:
             return (
                 here,
-                f"the cost settled (regularization = {model.regularization:.4g}, "
+                f"the cost converged (regularization = {model.regularization:.4g}, "
                 f"bias_regularization = {model.bias_regularization:.4g})",
             )
-    return here, f"max_iter = {criteria.max_iter} passes were made"
+    return here, f"reached the limit of {criteria.max_iter} iterations"
 
 
 def _moved(model: BiasedModel, change: Array) -> BiasedModel:
