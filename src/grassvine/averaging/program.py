@@ -27,7 +27,7 @@ Inbox: TypeAlias = Mapping[int, Arrays]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Iterate:
-    """The current point of a program, with the evaluation of the agent's task there."""
+    """The current point of a program, with the evaluation of the agent's problem there."""
 
     basis: Array
     evaluation: Evaluation

@@ -65,7 +65,7 @@ def _exit_code(output: WatchedStream, messages: WatchedStream) -> Any:
     if output.lost is not None:
         messages.write(
             f"grassvine: standard output cannot be written ({output.lost.strerror}); free disk "
-            "space, or send it elsewhere.\n"
+            "space, or redirect it.\n"
         )
         return CANNOT_WRITE
     return code

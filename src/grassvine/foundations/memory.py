@@ -46,7 +46,7 @@ def require_address_space() -> None:
 
 
 def available_memory(root: Path = Path("/")) -> int | None:
-    """Return how many bytes can be allocated now, or None if the system does not tell.
+    """Return how many bytes can be allocated now, or None if the system does not report it.
 
     This is the least of the memory that the system has available, what the control groups of this
     process leave, and what its limit on address space leaves.
