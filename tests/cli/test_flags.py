@@ -148,7 +148,7 @@ def test_errors_from_below_name_flags(
     assert done.out == ""
 
 
-def test_what_was_detected_is_told_on_failure(grassvine: Command, tables: Path) -> None:
+def test_what_was_detected_is_reported_on_failure(grassvine: Command, tables: Path) -> None:
     done = grassvine("complete", tables / "five.csv")
     assert done.err.splitlines()[:3] == [
         f"{tables / 'five.csv'} is separated by commas.",

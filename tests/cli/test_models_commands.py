@@ -49,7 +49,7 @@ def test_whole_numbers_become_text_where_the_model_has_text(
     assert "user ids are text (such as 'anna'), but the known ones are whole numbers" in done.err
 
 
-def test_what_is_not_known_is_told(
+def test_what_is_not_known_is_reported(
     grassvine: Command, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pairs = "user,item\n100,003\n7,003\n"
@@ -221,7 +221,7 @@ def test_the_shared_part_can_be_saved_alone(
         assert {file.name for file in (tmp_path / str(number)).iterdir()} == SHARED
 
 
-def test_inspect_says_which_parts_are_private(grassvine: Command, model: Path) -> None:
+def test_inspect_reports_which_parts_are_private(grassvine: Command, model: Path) -> None:
     shown = " ".join(grassvine("inspect", model).out.split())
     assert "shared part items.arrow, model.json, shared.safetensors" in shown
     assert "private part users.arrow: ids of users private.safetensors: weights, biases" in shown

@@ -55,7 +55,7 @@ def test_auto_grows_from_one_start_and_everything_else_is_as_printed(kind: str) 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_run_that_ends_apart_warns_and_says_what_to_try(kind: str) -> None:
+def test_a_run_without_consensus_warns_and_suggests_what_to_try(kind: str) -> None:
     with pytest.warns(ConvergenceWarning) as caught:
         model = fitted(kind, rho=1e-9)
     assert model.agreement_ > 5.0

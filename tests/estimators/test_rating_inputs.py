@@ -64,7 +64,7 @@ def test_recommend_serves_all_by_default(fitted: MatrixCompleter) -> None:
     assert everyone.equals(fitted.recommend(table()["customer"].unique().sort(), k=2))
 
 
-def test_owners_are_a_column_where_ratings_are_apart() -> None:
+def test_owners_are_a_column_where_ratings_are_separate() -> None:
     frame = table()
     pairs, stars = frame.select("customer", "product", "shop"), frame["stars"]
     apart = MatrixCompleter(2, agents="shop", **OPTIONS).fit(pairs, stars)

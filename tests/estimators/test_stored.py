@@ -79,7 +79,7 @@ def test_what_the_scale_of_the_ratings_chooses_agrees_to_rounding(
     "estimator",
     [MatrixCompleter("auto", random_state=0), DLMaFitCompleter(2, max_iter=30, random_state=0)],
 )
-def test_ranks_that_are_chosen_and_rivals_learn_so_too(
+def test_ranks_that_are_chosen_and_baselines_learn_so_too(
     estimator: Any, dataset: gv.RatingDataset
 ) -> None:
     found = shared_bits(estimator.fit(dataset))
@@ -97,7 +97,7 @@ def test_users_are_taken_in_later_to_the_bits_of_a_table_that_is_here(
     assert found.recommend(["u007"], 3).equals(wanted.recommend(["u007"], 3))
 
 
-def test_a_model_without_users_says_so(dataset: gv.RatingDataset, tmp_path: Path) -> None:
+def test_a_model_without_users_reports_it(dataset: gv.RatingDataset, tmp_path: Path) -> None:
     fitted = completer(on_unknown="raise").fit(dataset)
     why = "the model does not know .*: it was fitted or loaded without users; .*fold them in"
     with pytest.raises(DataError, match=why):

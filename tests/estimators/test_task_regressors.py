@@ -86,7 +86,7 @@ def test_a_task_that_comes_later_is_solved_within_what_all_share(regressor: Any)
 
 
 @every
-def test_unknown_tasks_are_told_counted_or_refused(regressor: Any) -> None:
+def test_unknown_tasks_are_reported_counted_or_refused(regressor: Any) -> None:
     x, y, tasks = table()
     model = clone(regressor).fit(x, y, tasks)
     with pytest.warns(UnknownIdWarning) as warned:
@@ -113,7 +113,7 @@ def test_unknown_tasks_are_told_counted_or_refused(regressor: Any) -> None:
 
 
 @every
-def test_bad_input_is_told_and_input_is_left_as_it_is(regressor: Any) -> None:
+def test_bad_input_is_reported_and_input_is_left_as_it_is(regressor: Any) -> None:
     x, y, tasks = table()
     kept = x.copy(), y.copy(), tasks.copy()
     model = clone(regressor)

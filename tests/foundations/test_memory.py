@@ -59,7 +59,7 @@ def test_the_least_of_all_limits_is_available(tmp_path: Path, name: str) -> None
     assert available_memory(machine(tmp_path, files)) == expected
 
 
-def test_a_system_that_does_not_tell_refuses_nothing(
+def test_a_system_that_does_not_report_refuses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert available_memory(tmp_path) is None

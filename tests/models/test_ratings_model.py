@@ -84,7 +84,7 @@ def test_users_of_the_paper_s_formulation_fit_centred_ratings(paper: bool) -> No
         np.testing.assert_allclose(force, 0.0, atol=1e-11)
 
 
-def test_unknown_pairs_are_told_and_never_silent() -> None:
+def test_unknown_pairs_are_reported_and_never_silent() -> None:
     model = ratings_model()
     shared, private = model.shared, model.private
     assert private is not None
@@ -179,7 +179,7 @@ def test_unknown_users_are_recommended_what_is_popular() -> None:
         model.recommend(["nobody"], 3)
 
 
-def test_a_model_without_users_says_so_and_can_fold_in() -> None:
+def test_a_model_without_users_reports_it_and_can_fold_in() -> None:
     whole = ratings_model()
     alone = RatingsModel(whole.shared)
     with pytest.raises(

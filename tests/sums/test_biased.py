@@ -166,7 +166,7 @@ def test_the_same_plan_has_the_same_bits_on_every_engine() -> None:
             np.testing.assert_array_equal(first[name], second[name])
 
 
-def test_run_takes_the_method_and_tells_the_cost_of_each_agent() -> None:
+def test_run_takes_the_method_and_reports_the_cost_of_each_agent() -> None:
     ratings, network = table(), gv.networks.star(4)
     parts = gv.datasets.split_users(ratings, 4)
     run = gv.run(

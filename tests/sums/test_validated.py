@@ -242,7 +242,7 @@ def test_the_same_plan_has_the_same_bits_on_every_engine() -> None:
             np.testing.assert_array_equal(first[name], second[name])
 
 
-def test_a_run_tells_what_was_chosen_and_the_cost_of_each_agent() -> None:
+def test_a_run_reports_what_was_chosen_and_the_cost_of_each_agent() -> None:
     ratings = noisy(truth(100))
     problems = [gv.CompletionProblem(part) for part in gv.datasets.split_users(ratings, 4)]
     result = gv.run(plan(Validated(any_rank=True), gv.networks.ring(4)), problems)

@@ -149,7 +149,7 @@ def test_a_part_is_small_and_travels(tmp_path: Path) -> None:
     assert bits(pickle.loads(sent)()) == bits(part())
 
 
-def test_a_part_tells_who_its_users_are(tmp_path: Path) -> None:
+def test_a_part_knows_its_users(tmp_path: Path) -> None:
     table = RatingDataset.by_column(stored(tmp_path), "shop").part("north").read()
     assert table.users.series.to_list() == ["ann", "bob"]
     assert table.items.series.to_list() == [5, 7, 11, 30]
@@ -230,7 +230,7 @@ def swapped(rows: list[Any], place: int, column: int, value: Any) -> list[Any]:
         ),
     ],
 )
-def test_what_is_wrong_is_said_before_any_agent_reads(
+def test_what_is_wrong_is_reported_before_any_agent_reads(
     tmp_path: Path, rows: list[Any], options: dict[str, Any], message: str
 ) -> None:
     path = stored(tmp_path, rows)
@@ -362,7 +362,7 @@ def test_wrong_files_are_named_by_their_number(tmp_path: Path) -> None:
         RatingDataset.by_file([one, tmp_path / "same.csv"], shared_users="error")
 
 
-def test_all_ratings_alike_are_said(tmp_path: Path) -> None:
+def test_all_ratings_alike_are_reported(tmp_path: Path) -> None:
     rows = [(user, 1 + user % 2, 3.0, "north") for user in range(4)]
     dataset = RatingDataset.by_column(stored(tmp_path, rows), "shop")
     assert dataset.assumed[-1] == "All ratings are 3; there is nothing to learn."
