@@ -209,5 +209,5 @@ def inspect(model: Model, as_json: AsJson = False) -> None:
         "written by": ", ".join(f"{name} {one}" for name, one in found.written_by.items()),
     }
     # The rest has names chosen by who saved the model, which must not take the place of facts.
-    told = {**found.numbers, **found.card.parameters, **found.card.metrics}
-    print_rows({**facts, **{name: value for name, value in told.items() if name not in facts}})
+    others = {**found.numbers, **found.card.parameters, **found.card.metrics}
+    print_rows({**facts, **{name: value for name, value in others.items() if name not in facts}})

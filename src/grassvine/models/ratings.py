@@ -295,7 +295,7 @@ class RatingsModel(Described):
         return numbers
 
     def _owners(self, user: Indices) -> "dict[str, pl.Series]":
-        """Return a column of the owners of users, if ids are told apart by owner."""
+        """Return a column of the owners of users, if users are identified by id and owner."""
         if self.private is None or self.private.users.owners is None:
             return {}
         return {"owner": _at(self.private.users.owners, user)}
