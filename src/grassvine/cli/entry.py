@@ -24,7 +24,7 @@ def main() -> None:
         raise KeyboardInterrupt
 
     def ignored(unraisable: Any) -> None:
-        # Ctrl-C in a callback, for instance of an import lock, would be ignored and run on.
+        # Ctrl-C in a callback, for instance of an import lock, would otherwise be ignored.
         if interrupted:
             os._exit(INTERRUPTED)
         sys.__unraisablehook__(unraisable)

@@ -208,6 +208,6 @@ def inspect(model: Model, as_json: AsJson = False) -> None:
         "data hash": found.card.data_hash,
         "written by": ", ".join(f"{name} {one}" for name, one in found.written_by.items()),
     }
-    # The rest has names chosen by who saved the model, which must not take the place of facts.
+    # Whoever saved the model chose the other names, which must not replace those of facts.
     others = {**found.numbers, **found.card.parameters, **found.card.metrics}
     print_rows({**facts, **{name: value for name, value in others.items() if name not in facts}})

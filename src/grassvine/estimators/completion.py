@@ -87,10 +87,6 @@ class DecentralizedCompleter(CallbackSupport, RatingsEstimator):
               has no users until ``partial_fit`` adds some.
         y : array-like of shape (n_ratings,), optional
             The ratings, if ``X`` contains only users and items.
-
-        Returns
-        -------
-        self
         """
         table = self._source(X, y)
         parts = table.split(self.agents)

@@ -26,8 +26,15 @@ class StepSize:
     """Step size γ_k = a / (1 + b·k), where k is the slot or the agent's own update count.
 
     ``StepSize()`` is the unit step, which needs no tuning with the curvature preconditioner.
-    With ``a=None``, each meeting uses the a that minimises the local quadratic model of the cost
-    along the step direction; its Hessian approximation is that of the curvature preconditioner.
+
+    Parameters
+    ----------
+    a : float or None, default=1.0
+        Initial step size. With None, each meeting uses the a that minimises the local quadratic
+        model of the cost along the step direction; its Hessian approximation is that of the
+        curvature preconditioner.
+    b : float, default=0.0
+        Rate of decay.
     """
 
     a: float | None = 1.0
@@ -51,6 +58,13 @@ class GrowingRho:
     ρ_k = start·(stop/start)^(k/(num − 1)) for k < num, where k is the slot or the agent's own
     update count, and ρ_k = stop afterwards. Small weights let the agents descend on their problems
     first; large ones then remove the bias of a finite ρ, which a constant weight would keep.
+
+    Parameters
+    ----------
+    start, stop : float
+        First and last weight, both positive.
+    num : int
+        Number of slots or updates over which the weight grows.
     """
 
     start: float
