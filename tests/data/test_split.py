@@ -102,7 +102,7 @@ def test_a_number_of_agents_that_does_not_fit_is_refused(
 
 
 @dataclass(frozen=True)
-class Splitter:
+class Holdout:
     """Ways to divide data into training and test, and groups of numbered things in such data."""
 
     make: Callable[[list[int]], Any]
@@ -142,78 +142,78 @@ def samples_of(tasks: Tasks) -> list[dict[int, float]]:
     ]
 
 
-SPLITTERS = {
-    "ratings": Splitter(ratings_of_sizes, hold_out_ratings, fold_ratings, entries, True),
-    "samples": Splitter(tasks_of_sizes, hold_out_samples, fold_samples, samples_of, False),
+HOLDOUTS = {
+    "ratings": Holdout(ratings_of_sizes, hold_out_ratings, fold_ratings, entries, True),
+    "samples": Holdout(tasks_of_sizes, hold_out_samples, fold_samples, samples_of, False),
 }
-every_splitter = pytest.mark.parametrize("splitter", SPLITTERS.values(), ids=SPLITTERS)
+every_holdout = pytest.mark.parametrize("holdout", HOLDOUTS.values(), ids=HOLDOUTS)
 sizes = st.lists(st.integers(5, 25), min_size=1, max_size=6)
 seeds = st.integers(0, 2**32)
 
 
-def assert_split(splitter: Splitter, whole: Any, train: Any, test: Any) -> None:
+def assert_split(holdout: Holdout, whole: Any, train: Any, test: Any) -> None:
     """Every entry is in exactly one part, under the same user and item or task."""
     assert train.n_items == test.n_items == whole.n_items
-    parts = splitter.groups(whole), splitter.groups(train), splitter.groups(test)
+    parts = holdout.groups(whole), holdout.groups(train), holdout.groups(test)
     for everything, known, hidden in zip(*parts, strict=True):
         assert not set(known) & set(hidden)
         assert known | hidden == everything
 
 
-def counts(splitter: Splitter, data: Any) -> list[int]:
-    each = [len(group) for group in splitter.groups(data)]
-    return [sum(each)] if splitter.together else each
+def counts(holdout: Holdout, data: Any) -> list[int]:
+    each = [len(group) for group in holdout.groups(data)]
+    return [sum(each)] if holdout.together else each
 
 
-@every_splitter
+@every_holdout
 @given(sizes, st.floats(0.0, 1.0, exclude_max=True), seeds)
 def test_a_part_of_the_share_is_held_out(
-    splitter: Splitter, sizes: list[int], share: float, seed: int
+    holdout: Holdout, sizes: list[int], share: float, seed: int
 ) -> None:
-    whole = splitter.make(sizes)
-    train, test = splitter.hold_out(whole, share, seed=seed)
-    assert_split(splitter, whole, train, test)
-    assert counts(splitter, test) == [round(share * n) for n in counts(splitter, whole)]
+    whole = holdout.make(sizes)
+    train, test = holdout.hold_out(whole, share, seed=seed)
+    assert_split(holdout, whole, train, test)
+    assert counts(holdout, test) == [round(share * n) for n in counts(holdout, whole)]
 
 
-@every_splitter
+@every_holdout
 @given(sizes, st.integers(2, 5), seeds)
 def test_every_entry_is_in_the_test_part_of_exactly_one_fold(
-    splitter: Splitter, sizes: list[int], n_folds: int, seed: int
+    holdout: Holdout, sizes: list[int], n_folds: int, seed: int
 ) -> None:
-    whole = splitter.make(sizes)
-    folds = splitter.fold(whole, n_folds, seed=seed)
+    whole = holdout.make(sizes)
+    folds = holdout.fold(whole, n_folds, seed=seed)
     assert len(folds) == n_folds
     tested: list[dict[int, float]] = [{} for _ in sizes]
     for train, test in folds:
-        assert_split(splitter, whole, train, test)
-        for group, found in zip(splitter.groups(test), tested, strict=True):
+        assert_split(holdout, whole, train, test)
+        for group, found in zip(holdout.groups(test), tested, strict=True):
             assert not set(group) & set(found)
             found |= group
-        for mine, total in zip(counts(splitter, test), counts(splitter, whole), strict=True):
+        for mine, total in zip(counts(holdout, test), counts(holdout, whole), strict=True):
             assert total // n_folds <= mine <= -(-total // n_folds)
-    assert tested == splitter.groups(whole)
+    assert tested == holdout.groups(whole)
 
 
-@every_splitter
+@every_holdout
 @pytest.mark.parametrize("way", ["hold_out", "fold"])
 def test_the_same_seed_divides_in_the_same_way_and_another_otherwise(
-    splitter: Splitter, way: str
+    holdout: Holdout, way: str
 ) -> None:
-    whole = splitter.make([20, 7, 30])
+    whole = holdout.make([20, 7, 30])
 
     def divided(seed: int) -> list[dict[int, float]]:
         if way == "hold_out":
-            return splitter.groups(splitter.hold_out(whole, 0.4, seed=seed)[1])
-        return splitter.groups(splitter.fold(whole, 3, seed=seed)[0][1])
+            return holdout.groups(holdout.hold_out(whole, 0.4, seed=seed)[1])
+        return holdout.groups(holdout.fold(whole, 3, seed=seed)[0][1])
 
     assert divided(1) == divided(1)
     assert divided(1) != divided(2)
 
 
-@every_splitter
-def test_dividing_leaves_the_data_alone(splitter: Splitter) -> None:
-    whole = splitter.make([6, 9])
+@every_holdout
+def test_dividing_leaves_the_data_alone(holdout: Holdout) -> None:
+    whole = holdout.make([6, 9])
     arrays = (
         [*whole.features, *whole.targets]
         if isinstance(whole, Tasks)
@@ -222,19 +222,19 @@ def test_dividing_leaves_the_data_alone(splitter: Splitter) -> None:
     before = [array.tobytes() for array in arrays]
     for array in arrays:
         array.flags.writeable = False
-    parts = [*splitter.hold_out(whole, 0.5), *splitter.fold(whole, 3)[0]]
+    parts = [*holdout.hold_out(whole, 0.5), *holdout.fold(whole, 3)[0]]
     for part in parts:
         values = part.targets[0] if isinstance(part, Tasks) else part.values
         values += 1.0
     assert [array.tobytes() for array in arrays] == before
 
 
-@every_splitter
-def test_a_fifth_is_held_out_by_default(splitter: Splitter) -> None:
-    assert counts(splitter, splitter.hold_out(splitter.make([10, 20]))[1]) in ([6], [2, 4])
+@every_holdout
+def test_a_fifth_is_held_out_by_default(holdout: Holdout) -> None:
+    assert counts(holdout, holdout.hold_out(holdout.make([10, 20]))[1]) in ([6], [2, 4])
 
 
-@every_splitter
+@every_holdout
 @pytest.mark.parametrize(
     ("share", "message"),
     [
@@ -244,12 +244,12 @@ def test_a_fifth_is_held_out_by_default(splitter: Splitter) -> None:
         ("half", "share must be a number, not 'half'"),
     ],
 )
-def test_an_impossible_share_is_refused(splitter: Splitter, share: Any, message: str) -> None:
+def test_an_impossible_share_is_refused(holdout: Holdout, share: Any, message: str) -> None:
     with pytest.raises(DataError, match=message):
-        splitter.hold_out(splitter.make([6, 9]), share)
+        holdout.hold_out(holdout.make([6, 9]), share)
 
 
-@every_splitter
+@every_holdout
 @pytest.mark.parametrize(
     ("n_folds", "message"),
     [
@@ -265,10 +265,10 @@ def test_an_impossible_share_is_refused(splitter: Splitter, share: Any, message:
     ],
 )
 def test_an_impossible_number_of_folds_is_refused(
-    splitter: Splitter, n_folds: Any, message: str
+    holdout: Holdout, n_folds: Any, message: str
 ) -> None:
     with pytest.raises(DataError, match=message):
-        splitter.fold(splitter.make([4, 3]), n_folds)
+        holdout.fold(holdout.make([4, 3]), n_folds)
 
 
 def test_one_task_too_small_for_the_folds_is_refused() -> None:

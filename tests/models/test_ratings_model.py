@@ -255,8 +255,8 @@ def test_ratings_of_unknown_items_are_refused_or_counted() -> None:
     none = gv.Ratings.from_arrays([0, 1], [0, 2], [1.0, 1.0])
     with pytest.raises(DataError, match="none of the 2 ratings is of an item that the model knows"):
         model.fold_in(users, films, none, "drop")
-    with pytest.raises(PlanError, match="unknown_items is 'drop'; choose"):
-        model.fold_in(users, films, table, "drop")  # type: ignore[arg-type]
+    with pytest.raises(PlanError, match="unknown_items is 'ignore'; choose"):
+        model.fold_in(users, films, table, "ignore")  # type: ignore[arg-type]
     with pytest.raises(
         DataError, match="1 user ids and 3 item ids for ratings of 2 users and 3 item"
     ):

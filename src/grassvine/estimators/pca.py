@@ -190,14 +190,14 @@ class DecentralizedPCA(
         return self
 
     def transform(self, X: Any) -> Array:
-        """Return the coordinates of samples along the components: (n_samples, n_components)."""
+        """Return the coordinates along the components, of shape (n_samples, n_components)."""
         check_is_fitted(self, "model_")
         X = without_owners(X, self.agents)
         samples = validate_data(self, X, reset=False, dtype=np.float64, order="C")
         return self.model_.transform(samples)
 
     def inverse_transform(self, X: Any) -> Array:
-        """Return the samples in the subspace with the given coordinates: (n_samples, n_features)."""
+        """Return the samples with the given coordinates, of shape (n_samples, n_features)."""
         check_is_fitted(self, "model_")
         return self.model_.inverse_transform(check_array(X, dtype=np.float64, input_name="X"))
 
