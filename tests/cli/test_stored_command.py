@@ -65,7 +65,10 @@ def test_a_run_on_stored_data_is_repeated_to_the_last_bit(
             ("--agents", "owner", "--holdout", 0.2),
             "ratings that the agents read themselves cannot be held out",
         ),
-        (("--agents", 2), "2 agents cannot each read their own part"),
+        (
+            ("--agents", 2),
+            "--agents 2 does not define which part each agent reads; use --agents with",
+        ),
         (("--agents", "ownr"), "no column 'ownr' for the agents; did you mean 'owner'?"),
     ],
 )

@@ -92,7 +92,7 @@ def test_the_rank_is_found_on_held_out_samples() -> None:
         (
             {"network": gv.networks.ring(4), "agents": 3},
             NetworkError,
-            "has 4 agents and the data 3",
+            "4 agents, but the data are divided among 3;",
         ),
         ({"engine": "spark"}, PlanError, "unknown engine 'spark'"),
         ({"random_state": -1}, PlanError, "random_state is -1"),

@@ -135,7 +135,8 @@ class CompletionJob(EngineOptions):
             )
         if not isinstance(self.agents, str):
             raise PlanError(
-                f"with agents={self.agents}, it is not defined which part each agent reads; use ",
+                Option("agents", self.agents),
+                " does not define which part each agent reads; use ",
                 Option("agents"),
                 " with the column that names each rating's owner.",
             )
