@@ -147,7 +147,9 @@ def test_components_of_named_owners_explain_a_share(grassvine: Command, tmp_path
     ratios = report["explained_variance_ratio"]
     assert sum(ratios) > 0.9 >= sum(ratios[:-1]) and report["components"] == len(ratios)
     refused = grassvine("pca", samples, "--components", 1.5)
-    assert refused.code == 3 and "--components is '1.5'; use an integer, or a share" in refused.err
+    assert (
+        refused.code == 3 and "--components is '1.5'; use an integer, or a fraction" in refused.err
+    )
 
 
 def test_what_is_no_model_is_refused(grassvine: Command, tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ class BiasedFactorization:
         if self.regularization != "auto" and len(self.ranks) > 1:
             raise PlanError(
                 f"ranks is {self.ranks}, but a rank can only be chosen together with the "
-                "regularisation; use regularization='auto', or one rank."
+                "regularisation; choose regularization='auto', or one rank."
             )
         object.__setattr__(self, "ranks", tuple(self.ranks))
         self._criteria()
