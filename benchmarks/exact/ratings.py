@@ -1,4 +1,4 @@
-"""MovieLens-1M, 80 % for training: the paper's formulation at any number of agents, and offsets."""
+"""MovieLens-1M, 80% for training: the paper's formulation and the model with biases."""
 
 from collections.abc import Iterator
 from functools import partial

@@ -80,7 +80,7 @@ def diligent(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("cluster")
 class TestInACluster:
     @pytest.mark.usefixtures("diligent")
-    def test_a_run_is_resumed_when_asked_and_only_then(
+    def test_a_run_is_resumed_on_request_and_only_then(
         self, grassvine: Command, ratings: Path
     ) -> None:
         kept, run = ratings.with_name("kept"), ratings.with_name("run")

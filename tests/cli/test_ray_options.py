@@ -57,7 +57,7 @@ def test_a_run_is_repeated_from_its_start(
 
 
 @pytest.mark.usefixtures("made")
-def test_a_model_does_not_tell_where_it_was_made(grassvine: Command, ratings: Path) -> None:
+def test_a_model_does_not_report_where_it_was_made(grassvine: Command, ratings: Path) -> None:
     model = ratings.with_name("model")
     asked = ("complete", ratings, "--rank", 2, *RAY, "--checkpoints", "kept", "--resume")
     assert grassvine(*asked, "-o", model).code == 0

@@ -73,7 +73,7 @@ class SlotTeller:
 
 
 def main() -> None:
-    """Run as the command line says, and print what came of it."""
+    """Run as the command line says, and print the result."""
     wishes = _wishes()
     train, test = hold_out_ratings(read_movielens(wishes.ratings).ratings, 0.2, seed=0)
     parts = gv.datasets.split_users(train, N_AGENTS)

@@ -137,7 +137,7 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path, content: bytes, messa
         read_movielens(tmp_path / "x")
 
 
-def test_where_there_is_no_file_or_two_it_says_so(tmp_path: Path) -> None:
+def test_where_there_is_no_file_or_two_it_reports_it(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"ml does not exist; use u\.data or ratings\.dat or"):
         read_movielens(tmp_path / "ml")
     with pytest.raises(

@@ -91,7 +91,7 @@ def test_the_fault_is_named_with_its_file(tmp_path: Path) -> None:
         read_netflix(tmp_path)
 
 
-def test_where_there_is_no_file_or_both_forms_it_says_so(tmp_path: Path) -> None:
+def test_where_there_is_no_file_or_both_forms_it_reports_it(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"contains no combined_data_\*\.txt or mv_\*\.txt; use"):
         read_netflix(tmp_path)
     for form in FORMS:

@@ -62,7 +62,7 @@ def by_the_book(table: gv.Ratings, model: BiasedModel) -> dict[str, Any]:
     seed=st.integers(0, 2**32),
     scarce=st.booleans(),
 )
-def test_the_kernel_does_what_the_definition_says(
+def test_the_kernel_follows_the_definition(
     rank: int, regularization: float, bias_regularization: float, seed: int, scarce: bool
 ) -> None:
     table = scarce_ratings(seed) if scarce else ratings(seed)

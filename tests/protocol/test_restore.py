@@ -222,7 +222,7 @@ def test_a_lone_agent_is_brought_back_too(name: str) -> None:
 
 @every_network
 @pytest.mark.parametrize("case", FINISHING.values(), ids=FINISHING)
-def test_an_agent_that_said_that_it_is_finished_does_not_move(
+def test_an_agent_that_reported_that_it_is_finished_does_not_move(
     case: tuple[Method, Problems], network: gv.networks.Network
 ) -> None:
     company = Company(case, network)

@@ -166,7 +166,7 @@ def test_the_same_plan_has_the_same_bits_on_every_engine() -> None:
             np.testing.assert_array_equal(first[name], second[name])
 
 
-def test_run_takes_the_method_and_tells_the_cost_of_each_agent() -> None:
+def test_run_takes_the_method_and_reports_the_cost_of_each_agent() -> None:
     ratings, network = table(), gv.networks.star(4)
     parts = gv.datasets.split_users(ratings, 4)
     run = gv.run(
@@ -179,7 +179,7 @@ def test_run_takes_the_method_and_tells_the_cost_of_each_agent() -> None:
     last = run.history["cost"][-4:]  # without the penalties of the items
     regularization = np.sum(model.factors**2) + 1.5 * np.sum(model.item_biases**2)
     np.testing.assert_allclose(last.sum() + regularization, iterate.cost, rtol=1e-9)
-    assert "settled" in run.stop_reason and run.neighbour_distance < 1e-7
+    assert "the cost converged" in run.stop_reason and run.neighbour_distance < 1e-7
 
 
 def test_auto_is_about_as_good_as_the_best_of_many_on_test() -> None:
@@ -248,7 +248,7 @@ def test_there_is_time_for_all_sums() -> None:
     _, reason = learned(
         plan(BiasedFactorization(max_iter=4, tol=0.0), gv.networks.path(3)), table()
     )
-    assert "max_iter = 4 passes were made" in reason
+    assert "reached the limit of 4 iterations" in reason
 
 
 def test_extreme_tables_are_fitted() -> None:

@@ -51,7 +51,7 @@ def test_costs_of_a_candidate_never_rise() -> None:
         assert len(costs) and (np.diff(costs) <= 1e-9 * costs[0]).all()
 
 
-def test_the_paper_s_formulation_tells_its_candidates_too() -> None:
+def test_the_paper_s_formulation_reports_its_candidates_too() -> None:
     result = run(Validated(any_rank=True), 2)
     path = path_of(result)
     assert {"rank", "regularization", "rmse", "n_sums", "chosen"} == set(path)

@@ -242,7 +242,7 @@ def test_the_same_plan_has_the_same_bits_on_every_engine() -> None:
             np.testing.assert_array_equal(first[name], second[name])
 
 
-def test_a_run_tells_what_was_chosen_and_the_cost_of_each_agent() -> None:
+def test_a_run_reports_what_was_chosen_and_the_cost_of_each_agent() -> None:
     ratings = noisy(truth(100))
     problems = [gv.CompletionProblem(part) for part in gv.datasets.split_users(ratings, 4)]
     result = gv.run(plan(Validated(any_rank=True), gv.networks.ring(4)), problems)
@@ -322,7 +322,7 @@ def test_wrong_problems_are_refused() -> None:
         with pytest.raises(PlanError, match="is not plain completion, and this method chooses"):
             agreed.agent(0, PROBLEMS[name](0))
     flat = gv.Plan(N_ITEMS, 3, gv.networks.path(2), Validated(), geometry=gv.geometry.Euclidean())
-    with pytest.raises(PlanError, match="Grassmann geometry; leave geometry out"):
+    with pytest.raises(PlanError, match="Grassmann geometry; omit geometry"):
         flat.agent(0, PROBLEMS["completion"](0))
 
 

@@ -13,7 +13,17 @@ from grassvine.protocol.message import Message, decode, encode
 def check_agent(make: Callable[[], Agent], neighbour: Agent) -> None:
     """Check the properties of an agent on which engines rely, in a meeting at slot 0.
 
-    A second agent is created and restored to the state of the first.
+    Parameters
+    ----------
+    make : callable
+        Creates the agent. It is called twice: the second agent is restored to the state of the
+        first.
+    neighbour : Agent
+        The agent that it meets.
+
+    Raises
+    ------
+    CheckFailed
     """
     with one_blas_thread():
         agent = make()

@@ -30,8 +30,8 @@ def check_engine(engine: Engine) -> None:
     """Run every method on an engine and compare the results with ``LocalEngine``, bit for bit.
 
     Gossip with every schedule and preconditioning, D-LMaFit, and the exact and averaging methods
-    complete ratings on a path and on a random network; gossip also learns regression tasks. An
-    early stop and a failing agent are tested as well.
+    complete ratings on a path and on a random network; gossip also fits regression tasks. An early
+    stop and a failing agent are tested as well. Raises :class:`CheckFailed` if a check fails.
     """
     completion, plain = _completion_problems(0.01), _completion_problems(0.0)
     networks = (path(N_AGENTS), erdos_renyi(N_AGENTS, 0.6, seed=1))

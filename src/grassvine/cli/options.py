@@ -13,7 +13,7 @@ Rank = Annotated[
 Method = Annotated[
     str,
     typer.Option(
-        metavar="NAME", help="Method: exact, gossip or another listed in the documentation."
+        metavar="NAME", help="Method: exact, gossip or another one (see docs/command-line.md)."
     ),
 ]
 NumberOfAgents = Annotated[int, typer.Option(min=1, help="Number of agents.")]
@@ -85,7 +85,7 @@ Duplicates = Annotated[
     str,
     typer.Option(
         metavar="error|mean|last",
-        help="How to handle repeated ratings of an item by a user; last is the latest by time.",
+        help="How to handle repeated ratings of an item by a user; last keeps the latest by time.",
     ),
 ]
 Missing = Annotated[

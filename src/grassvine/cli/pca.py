@@ -21,8 +21,8 @@ def pca(
     components: Annotated[
         str,
         typer.Option(
-            metavar="INT|SHARE",
-            help="Number of components, or the share of the variance to explain, such as 0.9.",
+            metavar="INT|FRACTION",
+            help="Number of components, or the fraction of variance to explain, such as 0.9.",
         ),
     ] = "2",
     method: options.Method = "exact",
@@ -86,7 +86,7 @@ def pca(
 
 
 def _components(text: str) -> int | float:
-    """Return a number of components, or a share of the variance."""
+    """Return a number of components, or a fraction of the variance."""
     for number in (int, float):
         try:
             value = number(text)
@@ -96,5 +96,5 @@ def _components(text: str) -> int | float:
             return value
     raise PlanError(
         Option("components"),
-        f" is {text!r}; use an integer, or a share of the variance between 0 and 1.",
+        f" is {text!r}; use an integer, or a fraction of the variance between 0 and 1.",
     )

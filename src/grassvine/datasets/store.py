@@ -33,8 +33,8 @@ def locate(name: str, path: str | os.PathLike[str] | None = None) -> Path:
     name : str
         One of ``SOURCES``.
     path : path, optional
-        The file or folder. By default the data set is searched by its folder names in
-        ``$GRASSVINE_DATA`` and then in :func:`cache_folder`.
+        The file or folder. By default, ``$GRASSVINE_DATA`` and then :func:`cache_folder` are
+        searched for a folder of the data set.
     """
     source = _source(name)
     if path is not None:

@@ -13,7 +13,13 @@ from grassvine.protocol.report import Observer
 
 @dataclass(frozen=True, slots=True)
 class ThreadsEngine:
-    """Engine that updates the agents of a slot in up to ``workers`` threads."""
+    """Engine that updates the agents of a slot in threads.
+
+    Parameters
+    ----------
+    workers : int, default=2
+        Maximum number of threads.
+    """
 
     workers: int = 2
 

@@ -20,18 +20,18 @@ from grassvine.runs import Plan, Run
 from grassvine.sums.candidates import validation_path
 
 MANY_AGENTS = 50
-HIGH = 3  # times the height of the tree of an exponential network
+DEEP = 3  # times the height of the tree of an exponential network
 
-APART = 5.0  # degrees between subspaces that do not agree
-WORSE = 0.02  # relative excess of a root mean square error that is clearly worse
+DISAGREEMENT = 5.0  # degrees between subspaces above which agents disagree
+WORSE = 0.02  # relative excess of an RMS error that is clearly worse
 
 
 def set_run_attributes(estimator: Any, run: Run) -> None:
     """Set the attributes of an estimator that describe its run.
 
     ``subspaces_`` has the basis of each agent and ``subspace_`` their mean; ``agreement_`` is the
-    largest angle between two neighbours, in degrees; ``n_iter_`` the largest number of updates of
-    an agent; ``incidents_`` the failures that were recovered from, one sentence each;
+    largest distance between two neighbours, in degrees; ``n_iter_`` the largest number of updates
+    of an agent; ``incidents_`` the failures that were recovered from, one sentence each;
     ``validation_path_`` the candidates that the agents validated, or None.
     """
     estimator.subspace_ = run.mean
@@ -61,12 +61,12 @@ def warn_not_converged(run: Run) -> None:
 
 
 def warn_high_tree(plan: Plan) -> None:
-    """Warn if sums of many agents take long because the spanning tree of the network is high."""
+    """Warn if sums over many agents take many slots because the spanning tree is deep."""
     network = plan.network
     if not getattr(plan.method, "works_alone", False) or network.n_agents < MANY_AGENTS:
         return
     height, low = network.tree.height, exponential(network.n_agents).tree.height
-    if height > HIGH * low:
+    if height > DEEP * low:
         warnings.warn(
             f"the spanning tree of these {network.n_agents} agents has height {height}, so every "
             f"sum takes {2 * height} slots; the network 'exponential' needs {2 * low}, 'star' 2.",
@@ -75,12 +75,12 @@ def warn_high_tree(plan: Plan) -> None:
         )
 
 
-def warn_apart(run: Run, problems: Sequence[ProblemSource]) -> None:
-    """Warn if agents without a stopping criterion for all of them did not come to agree.
+def warn_disagreement(run: Run, problems: Sequence[ProblemSource]) -> None:
+    """Warn if a method without a common stopping criterion did not reach consensus.
 
-    That is, if two neighbours differ by more than ``APART`` degrees; or if an agent differs so much
-    from the mean of all agents and fits all data clearly worse, which is checked for the agent
-    farthest from the mean unless the data are read elsewhere.
+    That is, if two neighbours differ by more than ``DISAGREEMENT`` degrees; or if the agent
+    farthest from the mean of all agents differs from it by as much and fits all data clearly worse.
+    The latter is checked only if the data are in this process.
     """
     found = _disagreement(run, problems)
     if found is None:
@@ -99,13 +99,13 @@ def warn_apart(run: Run, problems: Sequence[ProblemSource]) -> None:
 
 
 def _disagreement(run: Run, problems: Sequence[ProblemSource]) -> str | None:
-    if run.agreement_degrees > APART:
+    if run.agreement_degrees > DISAGREEMENT:
         return f"two neighbours end {run.agreement_degrees:.0f} degrees apart"
     local = [problem for problem in problems if isinstance(problem, LocalProblem)]
     with one_blas_thread():
         distances = [run.plan.geometry.distance(run.mean, basis) for basis in run.bases]
         farthest = int(np.argmax(distances))
-        if math.degrees(distances[farthest]) <= APART or len(local) < len(problems):
+        if math.degrees(distances[farthest]) <= DISAGREEMENT or len(local) < len(problems):
             return None
         mean, own = _rms(local, run.mean), _rms(local, run.bases[farthest])
     if own <= (1.0 + WORSE) * mean:

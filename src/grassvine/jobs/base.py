@@ -32,7 +32,7 @@ class JobResult:
     assumed : tuple of str
         Assumptions made about the data, one sentence each.
     tables : dict of dicts of arrays
-        Tables for pictures, by name: the candidates of ``"validation"``, and summaries of the
+        Tables for plots, by name: the candidates of ``"validation"``, and summaries of the
         ``"held-out predictions"`` or ``"training predictions"``.
     """
 

@@ -1,4 +1,4 @@
-"""Complete a table of ratings, and measure on ratings that were held out."""
+"""Jobs that fit a model to ratings and evaluate it on held-out ratings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,17 +20,17 @@ from grassvine.protocol import Observer
 
 @dataclass(frozen=True, slots=True)
 class CompletionJob(EngineOptions):
-    """The options of :class:`MatrixCompleter`, where the ratings are, and what to hold out.
+    """Specification of a :class:`MatrixCompleter` fit and its evaluation.
 
     Parameters
     ----------
     data : str
-        As :func:`grassvine.data.read_ratings` takes it.
-    holdout : float
-        The share of ratings to hold out, drawn over all of them from ``seed``; the order of the
-        rows does not matter.
-    stored : bool
-        Whether every agent reads its own part of a Parquet dataset, and nobody reads all.
+        Source of the ratings for :func:`grassvine.datasets.read_ratings`.
+    holdout : float, default=0.0
+        Fraction of all ratings to hold out, drawn from ``seed``; the order of the rows does not
+        matter.
+    stored : bool, default=False
+        Whether every agent reads its own part of a Parquet dataset and no process reads all of it.
     """
 
     data: str
@@ -55,7 +55,7 @@ class CompletionJob(EngineOptions):
     stored: bool = False
 
     def read(self) -> RatingTable | RatingDataset:
-        """Read the ratings; those that agents read apart are only counted."""
+        """Read the ratings; with ``stored``, only their statistics."""
         if self.stored:
             return self._dataset()
         return read_ratings(
@@ -73,13 +73,13 @@ class CompletionJob(EngineOptions):
         )
 
     def hash(self, data: RatingTable | RatingDataset) -> str:
-        """Return the digest of the ratings; of those apart, of what was counted."""
+        """Return the digest of the ratings; with ``stored``, of their statistics."""
         return data.digest()
 
     def learn(
         self, data: RatingTable | RatingDataset, observers: Sequence[Observer] = ()
     ) -> JobResult:
-        """Learn from what is not held out, and measure on what is; apart, nothing is measured."""
+        """Fit the training ratings and evaluate on the held-out ones; with ``stored``, only fit."""
         train: RatingTable | RatingDataset = data
         test: RatingTable | None = None
         if isinstance(data, RatingTable):
@@ -124,10 +124,10 @@ class CompletionJob(EngineOptions):
         return JobResult(estimator, report, self.hash(data), data.assumed, tables)
 
     def _dataset(self) -> RatingDataset:
-        """Count the ratings of agents that will read their own."""
+        """Return the dataset whose parts the agents will read."""
         if self.holdout:
             raise PlanError(
-                "nothing can be held out of ratings that are not read here; omit ",
+                "ratings that the agents read themselves cannot be held out; omit ",
                 Option("holdout"),
                 " or ",
                 Option("stored"),
@@ -135,8 +135,8 @@ class CompletionJob(EngineOptions):
             )
         if not isinstance(self.agents, str):
             raise PlanError(
-                f"{self.agents} agents cannot each read their own part, because nothing says "
-                "which it is; use ",
+                Option("agents", self.agents),
+                " does not define which part each agent reads; use ",
                 Option("agents"),
                 " with the column that names each rating's owner.",
             )

@@ -24,7 +24,7 @@ class MultitaskJob(EngineOptions):
     Parameters
     ----------
     data : str
-        Source of the samples for :func:`grassvine.data.read_table`.
+        Source of the samples for :func:`grassvine.data.tables.read_table`.
     target, task : str
         Names of the target and task columns; all others are features.
     holdout : float, default=0.0

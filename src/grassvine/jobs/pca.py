@@ -19,10 +19,10 @@ class PCAJob(EngineOptions):
     Parameters
     ----------
     data : str
-        Source of the samples for :func:`grassvine.data.read_table`; columns that are not numeric
-        are ignored.
+        Source of the samples for :func:`grassvine.data.tables.read_table`; columns that are not
+        numeric are ignored.
     components : int or float
-        Number of components, or the share of the variance that they explain.
+        Number of components, or the fraction of the variance to explain.
     agents : int or str
         Number of agents, or the column that names the owner of each sample.
     """

@@ -89,7 +89,7 @@ def coordinates(model: SubspaceModel, table: Table) -> "pl.DataFrame":
 
 
 def owner_column(model: RatingsModel, table: Table, owner: object) -> str | None:
-    """Return the column of the owners, if the model tells users apart by them and the table has it.
+    """Return the column of owners, if the model identifies users by owner and the table has it.
 
     The parameters are those of :func:`predict_ratings`.
     """

@@ -36,7 +36,7 @@ class Protocol:
 
 @dataclass(frozen=True)
 class RatingsExperiment:
-    """Learn from 80 % of the ratings, centred by their mean, and predict the other 20 %.
+    """Learn from 80% of the ratings, centred by their mean, and predict the other 20%.
 
     Parameters
     ----------

@@ -135,14 +135,14 @@ class BiasedEvaluation:
 
 @dataclass(frozen=True)
 class BiasedCompletionProblem:
-    """The ratings of one agent's users, to be explained by a :class:`BiasedModel`.
+    """Matrix completion with biases (:class:`BiasedModel`) from the ratings of one agent's users.
 
     Parameters
     ----------
     ratings : Ratings
         The known entries.
     threads : int
-        Number of blocks of users that are processed at once. Results do not depend on it.
+        Number of blocks of users processed in parallel. It does not affect the bits of a result.
     """
 
     ratings: Ratings

@@ -31,9 +31,9 @@ class Agent(Protocol):
     def precompute(self, slot: int) -> Callable[[], None] | None:
         """Return a computation that can run before a slot, without any message, or None.
 
-        An engine may run it, also concurrently for several agents, or skip it: the result is then
+        An engine may run it, concurrently for several agents, or skip it: the result is then
         computed when it is needed. It has no other visible effect. Only an agent that sent or
-        received at the slot before can have a new one.
+        received a message at the previous slot can have a new one.
         """
         ...
 

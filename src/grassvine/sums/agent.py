@@ -155,7 +155,7 @@ class SumAgent:
     def _replay(self, log_entry: State) -> None:
         what = f"log entry {self._updates} of agent {self._id}"
         if self._finished:
-            raise MessageError(f"{what} comes after the end of its program; leave it out.")
+            raise MessageError(f"{what} comes after the end of its program; omit it.")
         places = [str(place) for place in range(len(log_entry))]
         shapes = {place: np.shape(log_entry[place]) for place in places if place in log_entry}
         arrays = checked_arrays(log_entry, shapes, what)

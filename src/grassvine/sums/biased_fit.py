@@ -105,7 +105,7 @@ class Descent:
     here: Point | None
     trial: BiasedIterate
     direction: Array
-    slope: float  # the derivative along the direction
+    derivative: float  # the derivative along the direction
     step: float
     costs: tuple[float, ...] = ()
     n_passes: int = 0
@@ -163,7 +163,9 @@ def minimise(
 @computed_once
 def _first(model: BiasedModel, statistics: RatingStatistics, criteria: StoppingCriteria) -> Descent:
     trial = BiasedIterate(np.linalg.qr(model.factors)[0], model=model)
-    return Descent(statistics, criteria, None, trial, direction=np.zeros(0), slope=0.0, step=1.0)
+    return Descent(
+        statistics, criteria, None, trial, direction=np.zeros(0), derivative=0.0, step=1.0
+    )
 
 
 @kept_with_state
@@ -171,30 +173,35 @@ def _first(model: BiasedModel, statistics: RatingStatistics, criteria: StoppingC
 def _next(descent: Descent, sums: Sequence[Array]) -> Descent:
     """Accept the trial point or shorten the step; all agents compute the same."""
     criteria = descent.criteria
-    here, direction, slope, step = descent.here, descent.direction, descent.slope, descent.step
+    here, direction, derivative, step = (
+        descent.here,
+        descent.direction,
+        descent.derivative,
+        descent.step,
+    )
     there = _point(descent.trial, sums, descent.statistics)
     costs, reason = descent.costs, ""
     if here is None:
         here, direction = there, -there.preconditioned
         costs = (here.cost,)
-    elif there.cost > here.cost + ARMIJO * step * slope:
+    elif there.cost > here.cost + ARMIJO * step * derivative:
         # The minimum of the parabola, safeguarded.
-        excess = there.cost - here.cost - step * slope
-        step *= min(max(-0.5 * step * slope / excess, 0.1), 0.5)
+        excess = there.cost - here.cost - step * derivative
+        step *= min(max(-0.5 * step * derivative / excess, 0.1), 0.5)
     else:
-        direction, step = _conjugate(here, there, direction, slope, step)
+        direction, step = _conjugate(here, there, direction, derivative, step)
         here, costs = there, (*costs, there.cost)
         before = costs[-1 - N_ITER_NO_CHANGE] if len(costs) > N_ITER_NO_CHANGE else math.inf
         if before - here.cost <= criteria.tol * here.cost:
             mu, mu_b = here.model.regularization, here.model.bias_regularization
             reason = (
-                f"the cost settled (regularization = {mu:.4g}, bias_regularization = {mu_b:.4g})"
+                f"the cost converged (regularization = {mu:.4g}, bias_regularization = {mu_b:.4g})"
             )
-    slope = float(np.vdot(here.gradient, direction))
+    derivative = float(np.vdot(here.gradient, direction))
     n_passes = descent.n_passes + 1
     if not reason and n_passes == criteria.max_iter:
-        reason = f"max_iter = {criteria.max_iter} passes were made"
-    if not reason and not -slope * step > np.finfo(float).eps * here.cost:
+        reason = f"reached the limit of {criteria.max_iter} iterations"
+    if not reason and not -derivative * step > np.finfo(float).eps * here.cost:
         reason = "no step reduces the cost any further"
     trial = here.iterate if reason else _moved(here.model, step * direction)
     return replace(
@@ -202,7 +209,7 @@ def _next(descent: Descent, sums: Sequence[Array]) -> Descent:
         here=here,
         trial=trial,
         direction=direction,
-        slope=slope,
+        derivative=derivative,
         step=step,
         costs=costs,
         n_passes=n_passes,
@@ -211,17 +218,17 @@ def _next(descent: Descent, sums: Sequence[Array]) -> Descent:
 
 
 def _conjugate(
-    here: Point, there: Point, direction: Array, slope: float, step: float
+    here: Point, there: Point, direction: Array, derivative: float, step: float
 ) -> tuple[Array, float]:
     """Return the next direction and its first trial step, from an accepted step."""
-    curvature_along = float(np.vdot(there.gradient, direction)) - slope
+    curvature_along = float(np.vdot(there.gradient, direction)) - derivative
     change = float(np.vdot(there.gradient - here.gradient, there.preconditioned))
     onward = (
         max(change / curvature_along, 0.0) * direction - there.preconditioned
         if curvature_along > 0.0
         else -there.preconditioned
     )
-    step *= min(max(-slope / curvature_along, 1 / 3), 3.0) if curvature_along > 0.0 else 3.0
+    step *= min(max(-derivative / curvature_along, 1 / 3), 3.0) if curvature_along > 0.0 else 3.0
     return (onward if np.vdot(onward, there.gradient) < 0.0 else -there.preconditioned), step
 
 

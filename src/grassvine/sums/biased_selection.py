@@ -162,7 +162,7 @@ def _choose(
     if best is None or not (yield from is_better(rest, held, best, alone)):
         log.chosen = alone.row
         first = alone.model
-        if best is not None and len(ranks) < 2:  # keep the rank that was asked for
+        if best is not None and len(ranks) < 2:  # keep the given rank
             first = replace(first, factors=np.zeros_like(best.model.factors))
         return (yield from _fit_all(problem, first, alone, criteria))
     log.chosen = best.row
@@ -175,7 +175,7 @@ def is_better(
     """Return whether a candidate beats the biases alone by more than one standard error.
 
     The standard error is that of the mean difference of squared errors over the held-out entries.
-    A smaller gain may be chance, and on sparse tables it usually is.
+    A smaller gain may be random, and on sparse tables it usually is.
     """
 
     def own() -> tuple[float, float, float]:
@@ -197,7 +197,7 @@ def search(
     bounds: tuple[float, float],
     fit: Callable[[float, Candidate], Trial],
 ) -> Trial:
-    """Search outward from a value while the held-out error falls: down, else up.
+    """Search from a value while the held-out error falls: first downwards, otherwise upwards.
 
     Parameters
     ----------

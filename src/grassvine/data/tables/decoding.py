@@ -1,4 +1,4 @@
-"""Text in other encodings than UTF-8, and lines before the table."""
+"""Text in encodings other than UTF-8, and lines before the table."""
 
 from grassvine.foundations.errors import DataError, Option
 from grassvine.foundations.options import whole_number
@@ -9,7 +9,7 @@ BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff")
 def as_utf8(data: bytes, name: str, encoding: str | None) -> tuple[bytes, tuple[str, ...]]:
     """Return text as UTF-8, and notes on what was assumed.
 
-    UTF-16 is recognised by its byte order mark; other encodings cannot be told from each other.
+    UTF-16 is recognised by its byte order mark; other encodings cannot be distinguished.
     """
     assumed: tuple[str, ...] = ()
     if encoding is None:

@@ -1,6 +1,6 @@
 """Reader for tables in files: delimited text, Parquet, Feather and JSON, also with gzip or zip.
 
-The content decides on the format. Whatever a file leaves open is detected and reported.
+The format is detected from the content; whatever is not specified is detected and reported.
 """
 
 import gzip

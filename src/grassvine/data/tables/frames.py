@@ -82,8 +82,8 @@ def _refuse(
 ) -> None:
     """Raise an error for values that are not numbers.
 
-    One word makes a whole column of a text file text; then the words are at fault, not the
-    numerals beside them.
+    A single word makes a whole column of a text file text; the error then names the words, not the
+    numerals.
     """
     import polars as pl
 

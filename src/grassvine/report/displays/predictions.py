@@ -18,7 +18,7 @@ COLUMNS = ("truth", "count", "squared_error", *(f"q{quantile}" for quantile in Q
 
 @dataclass(eq=False)
 class PredictionsDisplay:
-    """Median of the predictions for each true value, with bands of 50 % and 90 % of them.
+    """Median of the predictions for each true value, with bands of 50% and 90% of them.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class PredictionsDisplay:
     median_line_, perfect_line_ : matplotlib Line2D
         The median, and the line of perfect predictions.
     bands_ : list of matplotlib PolyCollection
-        The bands of 90 % and 50 %.
+        The bands of 90% and 50%.
     """
 
     table: Mapping[str, Array]
@@ -88,8 +88,8 @@ class PredictionsDisplay:
                 truth, table[low], table[high], color=COLOURS[0], alpha=alpha, lw=0, label=label
             )
             for low, high, alpha, label in (
-                ("q5", "q95", 0.15, "90 % of the predictions"),
-                ("q25", "q75", 0.3, "50 % of the predictions"),
+                ("q5", "q95", 0.15, "90% of the predictions"),
+                ("q25", "q75", 0.3, "50% of the predictions"),
             )
         ]
         options = {**curve_style(0, len(truth)), "markevery": 1, "label": "median prediction"}
