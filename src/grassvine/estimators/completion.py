@@ -97,7 +97,7 @@ class DecentralizedCompleter(CallbackSupport, RatingsEstimator):
             network=as_network(self.network, len(parts)),
             method=formulation.method,
             seed=as_seed(self.random_state),
-            initial_point=self._first(table.items, formulation.rank),
+            initial_basis=self._first(table.items, formulation.rank),
         )
         problems, engine = formulation.problems(parts), as_engine(self.engine)
         warn_high_tree(plan)

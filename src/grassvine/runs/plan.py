@@ -34,7 +34,7 @@ class Plan:
         Geometry of the bases.
     seed : int, default=0
         Random seed. All random numbers are drawn before slot 0, from independent named streams.
-    initial_point : array of shape (n_items, rank), optional
+    initial_basis : array of shape (n_items, rank), optional
         Starting point of all agents, such as an earlier result; random by default. A plan with a
         given starting point cannot be written as TOML.
     """
@@ -45,7 +45,7 @@ class Plan:
     method: Method = field(default_factory=Exact)
     geometry: Geometry = field(default_factory=Grassmann)
     seed: int = 0
-    initial_point: Array | None = field(default=None, repr=False, compare=False)
+    initial_basis: Array | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -67,9 +67,9 @@ class Plan:
 
     def start(self, agent: int) -> Array:
         """Return the starting point of an agent."""
-        if self.initial_point is not None:
+        if self.initial_basis is not None:
             return self.geometry.as_point(
-                self.initial_point, n_items=self.n_items, rank=self.rank, name="initial_point"
+                self.initial_basis, n_items=self.n_items, rank=self.rank, name="initial_basis"
             )
         return self._random_start(agent) if agent else self._common_start
 
@@ -101,9 +101,9 @@ class Plan:
 
     def to_toml(self) -> str:
         """Return the plan as TOML."""
-        if self.initial_point is not None:
+        if self.initial_basis is not None:
             raise PlanError(
-                "a plan with a starting point cannot be written as TOML; omit initial_point."
+                "a plan with a starting point cannot be written as TOML; omit initial_basis."
             )
         return plan_file.write(self)
 
