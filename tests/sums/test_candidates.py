@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.sums.test_biased import CANDIDATE_COLUMNS, plan, table
+from tests.sums.biased.test_method import CANDIDATE_COLUMNS, plan, table
 
 import grassvine as gv
 from grassvine.foundations.arrays import Array

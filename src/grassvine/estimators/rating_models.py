@@ -15,11 +15,17 @@ from grassvine.data.stored import RatingDataset
 from grassvine.data.tables import RatingTable
 from grassvine.foundations.arrays import Array
 from grassvine.models import BiasedSolver, ItemPart, SubspaceSolver
-from grassvine.problems import BiasedCompletionProblem, BiasedModel, CompletionProblem
+from grassvine.problems import CompletionProblem
 from grassvine.problems.parts import ProblemSource, RatingsSource, problems_of
 from grassvine.protocol import Method
 from grassvine.runs import Run
-from grassvine.sums import BiasedFactorization, Exact, Validated
+from grassvine.sums import (
+    BiasedCompletionProblem,
+    BiasedFactorization,
+    BiasedModel,
+    Exact,
+    Validated,
+)
 from grassvine.sums.validation import ValidatedIterate
 
 RANKS = (2, 4, 8, 16, 32)  # candidates of rank="auto", besides 0
