@@ -36,7 +36,10 @@ def run_slots(
     with one_blas_thread():
         while slot < timetable.n_slots and not reason:
             inboxes = timetable.inboxes(slot)
-            pending = [(agents[number], agents[number].precompute(slot)) for number in active]
+            pending = [
+                (agents[number], _action(agents[number], slot, agents[number].precompute, slot)())
+                for number in active
+            ]
             list(run_all([_action(agent, slot, work) for agent, work in pending if work]))
             senders = {number for _, numbers in inboxes for number in numbers}
             messages = {

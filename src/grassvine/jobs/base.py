@@ -1,4 +1,4 @@
-"""Job specifications and their results.
+"""Job specifications, their engine options, and their results.
 
 A job is a frozen dataclass of strings and numbers, which a command fills in and a run folder
 stores. It reads its own data, so it can be repeated.
@@ -7,14 +7,66 @@ stores. It reads its own data, so it can be repeated.
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
-from grassvine.data.calibration import calibration
+from grassvine.engines import Engine, RayEngine
+from grassvine.estimators.options import ENGINES, as_engine
 from grassvine.foundations.arrays import Array
+from grassvine.foundations.errors import Option, PlanError
+from grassvine.foundations.options import one_of
 from grassvine.models import Card
 from grassvine.models.persistence.forms import Model
 from grassvine.protocol import Observer
+from grassvine.report.displays.predictions import calibration
+
+RAY = "ray"
+RAY_ONLY = {"address", "agents_per_actor", "checkpoints", "resume"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineOptions:
+    """The name of an engine, and options that only :class:`RayEngine` supports.
+
+    Parameters
+    ----------
+    checkpoints : str, optional
+        ``checkpoint_dir`` of the engine.
+    """
+
+    engine: str = "local"
+    address: str | None = None
+    agents_per_actor: int = 1
+    checkpoints: str | None = None
+    resume: bool = False
+
+    def __post_init__(self) -> None:
+        """Reject options that the engine does not support, before any data are read."""
+        one_of("engine", self.engine, ENGINES)
+        for one in fields(EngineOptions):
+            given = one.name in RAY_ONLY and getattr(self, one.name) != one.default
+            if given and self.engine != RAY:
+                option = Option(one.name)
+                ray = Option("engine", RAY)
+                raise PlanError(
+                    option, " requires the Ray engine; add ", ray, ", or omit ", option, "."
+                )
+        if self.resume and self.checkpoints is None:
+            folder = Option("checkpoints", "FOLDER")
+            raise PlanError(
+                Option("resume"), " requires the checkpoints of a run; use ", folder, "."
+            )
+
+    def make_engine(self) -> Engine:
+        """Return the engine."""
+        if self.engine != RAY:
+            return as_engine(self.engine)
+        return RayEngine(
+            self.address,
+            agents_per_actor=self.agents_per_actor,
+            checkpoint_dir=self.checkpoints,
+            resume=self.resume,
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,10 +126,6 @@ class Job(Protocol):
 
     def read(self) -> Any:
         """Read the data."""
-        ...
-
-    def hash(self, data: Any) -> str:
-        """Return a hash of the data, which does not depend on the order of rows."""
         ...
 
     def learn(self, data: Any, observers: Sequence[Observer] = ()) -> JobResult:

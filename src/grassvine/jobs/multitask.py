@@ -12,8 +12,7 @@ from grassvine.estimators.multitask import MultitaskRegressor
 from grassvine.estimators.options import Rho
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError, Option
-from grassvine.jobs.base import JobResult, run_report, run_tables, stopwatch
-from grassvine.jobs.engine_options import EngineOptions
+from grassvine.jobs.base import EngineOptions, JobResult, run_report, run_tables, stopwatch
 from grassvine.protocol import Observer
 
 
@@ -53,10 +52,6 @@ class MultitaskJob(EngineOptions):
             self.data, separator=self.separator, skip_rows=self.skip_rows, encoding=self.encoding
         )
         return tasks_from_frame(table, target=self.target, task=self.task)
-
-    def hash(self, data: TaskTable) -> str:
-        """Return a hash of the samples."""
-        return data.digest()
 
     def learn(self, data: TaskTable, observers: Sequence[Observer] = ()) -> JobResult:
         """Fit the training samples, and evaluate on the held-out ones."""

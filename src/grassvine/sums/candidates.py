@@ -4,13 +4,11 @@ All agents know every held-out error, because it is a sum; so each agent's state
 table, with one row per candidate in the order of evaluation.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from grassvine.foundations.arrays import Array
-from grassvine.protocol.agent import State
 from grassvine.sums.program import Iterate, Program, map_iterates
 
 PREFIX = "candidate_"  # of the names of the columns in an agent's state
@@ -57,13 +55,3 @@ def with_candidates(program: Program, log: CandidateLog) -> Program:
 
     outcome = yield from map_iterates(program, counted)
     return replace(outcome, iterate=replace(outcome.iterate, candidates=log.columns()))
-
-
-def validation_path(state: State) -> Mapping[str, Array] | None:
-    """Return the candidates in an agent's state, or None if its method evaluated none."""
-    found = {
-        name.removeprefix(PREFIX): array.astype(np.float64)
-        for name, array in state.items()
-        if name.startswith(PREFIX)
-    }
-    return found or None
