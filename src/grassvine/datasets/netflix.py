@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grassvine.data.tables import RatingTable, ratings_from_arrays
-from grassvine.data.tables.text import (
+from grassvine.datasets.published_text import (
     Block,
     blocks,
     complete,
