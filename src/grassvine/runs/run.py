@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from grassvine.engines.base import Engine
-from grassvine.engines.local import LocalEngine
+from grassvine.engines.in_process import LocalEngine
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.foundations.described import Described, size_in_words
