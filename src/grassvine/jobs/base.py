@@ -12,13 +12,12 @@ from typing import Any, Protocol
 
 from grassvine.engines import Engine, RayEngine
 from grassvine.estimators.options import ENGINES, as_engine
-from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import Option, PlanError
 from grassvine.foundations.options import one_of
 from grassvine.models import Card
 from grassvine.models.persistence.forms import Model
 from grassvine.protocol import Observer
-from grassvine.report.displays.predictions import calibration
+from grassvine.report.run_pictures import Tables
 
 RAY = "ray"
 RAY_ONLY = {"address", "agents_per_actor", "checkpoints", "resume"}
@@ -92,7 +91,7 @@ class JobResult:
     report: dict[str, Any]
     data_hash: str
     assumed: tuple[str, ...]
-    tables: Mapping[str, Mapping[str, Array]] = field(default_factory=dict)
+    tables: Tables = field(default_factory=dict)
 
     @property
     def model(self) -> Model:
@@ -153,17 +152,6 @@ def run_report(estimator: Any, spent: Mapping[str, float]) -> dict[str, Any]:
         "stop_reason": estimator.stop_reason_,
         "incidents": list(estimator.incidents_),
     }
-
-
-def run_tables(
-    estimator: Any, truth: Array, predicted: Array, *, held_out: bool
-) -> dict[str, Mapping[str, Array]]:
-    """Return the tables of a job that predicts values."""
-    name = "held-out predictions" if held_out else "training predictions"
-    tables: dict[str, Mapping[str, Array]] = {name: calibration(truth, predicted)}
-    if estimator.validation_path_ is not None:
-        tables["validation"] = estimator.validation_path_
-    return tables
 
 
 def _is_plain(value: object) -> bool:

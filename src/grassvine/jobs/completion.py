@@ -12,8 +12,9 @@ from grassvine.datasets import read_ratings
 from grassvine.estimators.completion import MatrixCompleter
 from grassvine.estimators.rating_models import Regularization
 from grassvine.foundations.errors import Option, PlanError
-from grassvine.jobs.base import EngineOptions, JobResult, run_report, run_tables, stopwatch
+from grassvine.jobs.base import EngineOptions, JobResult, run_report, stopwatch
 from grassvine.protocol import Observer
+from grassvine.report.run_pictures import run_tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,13 @@ class CompletionJob(EngineOptions):
         fitted = estimator.measure(train) if isinstance(train, RatingTable) else None
         held_out = None if test is None else estimator.measure(test)
         n_held_out = 0 if test is None else test.ratings.n_values
+        measured = held_out or fitted
+        tables = measured and run_tables(
+            estimator.validation_path_,
+            measured.truth,
+            measured.predicted,
+            held_out=held_out is not None,
+        )
         report = {
             "n_users": estimator.n_users_,
             "n_items": estimator.n_items_,
@@ -111,15 +119,7 @@ class CompletionJob(EngineOptions):
             "test_known": held_out and held_out.known,
             **run_report(estimator, spent),
         }
-        measured = held_out or fitted
-        tables = (
-            {}
-            if measured is None
-            else run_tables(
-                estimator, measured.truth, measured.predicted, held_out=held_out is not None
-            )
-        )
-        return JobResult(estimator, report, data.digest(), data.assumed, tables)
+        return JobResult(estimator, report, data.digest(), data.assumed, tables or {})
 
     def _dataset(self) -> RatingDataset:
         """Count the ratings of agents that will read their own."""

@@ -12,8 +12,9 @@ from grassvine.estimators.multitask import MultitaskRegressor
 from grassvine.estimators.options import Rho
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError, Option
-from grassvine.jobs.base import EngineOptions, JobResult, run_report, run_tables, stopwatch
+from grassvine.jobs.base import EngineOptions, JobResult, run_report, stopwatch
 from grassvine.protocol import Observer
+from grassvine.report.run_pictures import run_tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,9 @@ class MultitaskJob(EngineOptions):
         }
         samples, targets, tasks = _rows(test if test.n_values else train, data)
         predicted = estimator.model_.predict(samples, tasks, "raise").targets
-        tables = run_tables(estimator, targets, predicted, held_out=bool(test.n_values))
+        tables = run_tables(
+            estimator.validation_path_, targets, predicted, held_out=bool(test.n_values)
+        )
         return JobResult(estimator, report, data.digest(), data.assumed, tables)
 
 
