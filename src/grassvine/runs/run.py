@@ -19,7 +19,7 @@ from grassvine.protocol.history import History, Recorder
 from grassvine.protocol.observers import AllFinished, CombinedObserver, TimetableShare
 from grassvine.protocol.report import Observer
 from grassvine.runs.plan import Plan
-from grassvine.sums.candidates import PREFIX
+from grassvine.sums.progress import PREFIX
 
 
 @dataclass(frozen=True, eq=False, repr=False)

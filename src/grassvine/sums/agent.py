@@ -15,8 +15,8 @@ from grassvine.protocol.agent import State
 from grassvine.protocol.message import Message, Shapes
 from grassvine.protocol.report import StepReport
 from grassvine.protocol.restore import checked_arrays, require_equal_state
-from grassvine.sums.candidates import PREFIX
 from grassvine.sums.program import Compute, Program, ProgramOutcome, flat, shaped
+from grassvine.sums.progress import PREFIX
 
 
 class SumAgent:

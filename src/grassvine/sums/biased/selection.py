@@ -26,9 +26,8 @@ from grassvine.sums.biased.descent import (
     minimise,
 )
 from grassvine.sums.biased.problem import BiasedCompletionProblem, BiasedModel
-from grassvine.sums.candidates import CandidateLog, with_candidates
 from grassvine.sums.program import Iterate, Program, ProgramOutcome, Subprogram, all_reduce
-from grassvine.sums.share import selection_share, with_share
+from grassvine.sums.progress import CandidateLog, selection_share, with_candidates, with_share
 from grassvine.sums.statistics import rating_statistics
 
 # Where the searches start, the ratio of neighbouring candidates, and the ends of the grids.

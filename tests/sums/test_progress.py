@@ -7,7 +7,7 @@ from tests.sums.biased.test_method import CANDIDATE_COLUMNS, plan, table
 import grassvine as gv
 from grassvine.foundations.arrays import Array
 from grassvine.sums import BiasedFactorization, Validated
-from grassvine.sums.candidates import PREFIX
+from grassvine.sums.progress import PREFIX
 
 
 def run(method: BiasedFactorization | Validated, n_agents: int) -> gv.Run:
