@@ -22,8 +22,7 @@ def measure(n_agents: int) -> tuple[float, float, int, str]:
         N_ITEMS, N_USERS, 5, oversampling=N_RATINGS / (5 * (N_ITEMS + N_USERS - 5)), seed=1
     )
     problems = [
-        gv.problems.BiasedCompletionProblem(part)
-        for part in gv.datasets.split_users(data.ratings, n_agents)
+        gv.BiasedCompletionProblem(part) for part in gv.datasets.split_users(data.ratings, n_agents)
     ]
     method = gv.sums.BiasedFactorization(regularization=REGULARIZATION)
 

@@ -174,7 +174,7 @@ def test_a_run_folder_cannot_choose_the_engine(
         joined.append(address)
         return gv.LocalEngine()
 
-    monkeypatch.setattr("grassvine.jobs.engine_options.RayEngine", ray_engine)
+    monkeypatch.setattr("grassvine.jobs.base.RayEngine", ray_engine)
     done = grassvine("rerun", run, "--json")
     assert done.object["same"] is True and joined == []
     assert "the saved run used the engine ray and is repeated on local" in done.err

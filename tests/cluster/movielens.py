@@ -24,9 +24,8 @@ from grassvine.data import hold_out_ratings
 from grassvine.datasets import read_movielens
 from grassvine.engines.base import AgentFactory, Engine, EngineResult
 from grassvine.networks import Timetable
-from grassvine.problems import BiasedCompletionProblem, BiasedModel
 from grassvine.protocol import Agent, Observer, StepReport
-from grassvine.sums import BiasedFactorization
+from grassvine.sums import BiasedCompletionProblem, BiasedFactorization, BiasedModel
 
 N_AGENTS = 8
 RANK = 10

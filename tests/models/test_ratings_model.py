@@ -16,7 +16,7 @@ from grassvine.data.ids import Ids
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import BasisError, DataError, PlanError
 from grassvine.models import BiasedSolver, RatingsModel, UserPart, ranking
-from grassvine.problems import BiasedCompletionProblem
+from grassvine.sums import BiasedCompletionProblem
 
 USERS = [f"user {number:02}" for number in range(N_USERS)]
 ITEMS = [f"film {number:02}" for number in range(N_ITEMS)]

@@ -10,8 +10,8 @@ import pytest
 from tests import samples
 
 import grassvine as gv
-from grassvine.data.calibration import calibration
 from grassvine.foundations.errors import BasisError, OutputError
+from grassvine.report.displays.predictions import calibration
 from grassvine.report.run_pictures import run_pictures, write_run_pictures
 
 

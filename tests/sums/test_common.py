@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import grassvine as gv
-from grassvine.sums import biased_fit
+from grassvine.sums.biased import descent
 from grassvine.sums.common import computed_once, kept_with_state, same_bits
 
 
@@ -99,20 +99,20 @@ def test_bits_of_all_kinds() -> None:
 def test_agents_of_a_process_compute_each_step_once(monkeypatch: pytest.MonkeyPatch) -> None:
     data = gv.datasets.low_rank_ratings(20, 60, 2, oversampling=4.0, seed=3)
     evaluated, alive = [], []
-    point = biased_fit._point
+    point = descent._point
 
     def watched(*arguments: object) -> object:
         evaluated.append(1)
-        alive.append(sum(type(one) is biased_fit.Descent for one in gc.get_objects()))
+        alive.append(sum(type(one) is descent.Descent for one in gc.get_objects()))
         return point(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(biased_fit, "_point", watched)
+    monkeypatch.setattr(descent, "_point", watched)
     method = gv.sums.BiasedFactorization(regularization=2.0)
     bits = []
     for n_agents in (1, 6):
         evaluated.clear()
         parts = gv.datasets.split_users(data.ratings, n_agents)
-        problems = [gv.problems.BiasedCompletionProblem(part) for part in parts]
+        problems = [gv.BiasedCompletionProblem(part) for part in parts]
         run = gv.run(gv.Plan(20, 2, gv.networks.ring(n_agents), method), problems)
         n_sums = int(run.states[0]["updates"][0])
         assert len(evaluated) == n_sums - 1  # the first sum is that of the statistics
@@ -123,11 +123,11 @@ def test_agents_of_a_process_compute_each_step_once(monkeypatch: pytest.MonkeyPa
 
 
 def test_an_agent_with_other_options_is_not_given_the_step_of_another() -> None:
-    criteria = biased_fit.StoppingCriteria()
+    criteria = descent.StoppingCriteria()
     calls = []
 
     @computed_once
-    def step(options: biased_fit.StoppingCriteria) -> Sum:
+    def step(options: descent.StoppingCriteria) -> Sum:
         calls.append(options.tol)
         return Sum(np.array([options.tol]))
 

@@ -11,8 +11,7 @@ from tests.samples import N_ITEMS, PROBLEMS
 
 import grassvine as gv
 from grassvine.data import hold_out_of_users, hold_out_ratings
-from grassvine.engines.local import LocalEngine
-from grassvine.engines.threads import ThreadsEngine
+from grassvine.engines.in_process import LocalEngine, ThreadsEngine
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import PlanError
 from grassvine.foundations.seeds import stream

@@ -44,9 +44,11 @@ def sent_by_the_leaf(
 
     def recorded(self: SumAgent, slot: int) -> Message:
         message = outgoing(self, slot)
-        if self._tree.is_upward(slot) and self.id == 0:
+        route = self._route
+        upward = slot % route.n_slots < route.n_upward
+        if upward and self.id == 0:
             parts.append(message.arrays["sum"].copy())
-        if not self._tree.is_upward(slot) and self.id == self._tree.parents[0]:
+        if not upward and route.parent < 0:
             totals.append(message.arrays["sum"].copy())
         return message
 

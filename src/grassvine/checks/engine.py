@@ -11,7 +11,7 @@ from grassvine.checks.assertions import require
 from grassvine.data import split_tasks, split_users
 from grassvine.datasets import low_rank_ratings, subspace_tasks
 from grassvine.engines.base import Engine
-from grassvine.engines.local import LocalEngine
+from grassvine.engines.in_process import LocalEngine
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import AgentError, CheckFailed
 from grassvine.gossip import Gossip, parallel, precon_parallel, precon_stochastic, stochastic

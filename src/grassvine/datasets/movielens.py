@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from grassvine.data.tables import RatingTable
-from grassvine.data.tables.text import (
+from grassvine.datasets.published import published_ratings
+from grassvine.datasets.published_text import (
     as_real,
     blocks,
     complete,
@@ -16,7 +17,6 @@ from grassvine.data.tables.text import (
     one_file,
     parse,
 )
-from grassvine.datasets.published import published_ratings
 from grassvine.foundations.errors import DataError
 
 FILES = ("u.data", "ratings.dat", "ratings.csv")

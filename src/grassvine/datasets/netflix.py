@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grassvine.data.tables import RatingTable
-from grassvine.data.tables.text import (
+from grassvine.datasets.published import published_ratings
+from grassvine.datasets.published_text import (
     Block,
     blocks,
     complete,
@@ -19,7 +20,6 @@ from grassvine.data.tables.text import (
     refuse_line,
     some_files,
 )
-from grassvine.datasets.published import published_ratings
 from grassvine.foundations.errors import DataError
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from grassvine.data.tables import RatingTable
-from grassvine.data.tables.text import find_files, first_line, some_files
 from grassvine.data.tasks import Tasks
 from grassvine.datasets import jester, movielens, netflix
 from grassvine.datasets.download import Progress, download, unpack
+from grassvine.datasets.published_text import find_files, first_line, some_files
 from grassvine.datasets.sources import SOURCES, Source
 from grassvine.foundations.errors import DataError, OutputError, unknown
 from grassvine.foundations.files import make_folder

@@ -13,7 +13,7 @@ from grassvine.estimators.rating_models import (
     PAPER_REGULARIZATION,
     RatingsFormulation,
     RatingSource,
-    Subspace,
+    subspace,
     subspace_part,
 )
 from grassvine.estimators.recommender import RatingsEstimator
@@ -82,7 +82,7 @@ class DLMaFitCompleter(DecentralizedCompleter):
 
     def _formulation(self, table: RatingSource, n_agents: int) -> RatingsFormulation:
         rank = rank_of_items(self.rank, len(table.items))
-        return Subspace(rank, 0.0, table.mean(), DLMaFit(self.max_iter, self.max_omega))
+        return subspace(rank, 0.0, table.mean(), DLMaFit(self.max_iter, self.max_omega))
 
 
 class RTRMCCompleter(RatingsEstimator):

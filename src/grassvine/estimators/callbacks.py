@@ -9,9 +9,9 @@ from typing import Any, Self, TypeVar
 
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 
-from grassvine.estimators.verbose import VerbosePrinter
 from grassvine.foundations.options import whole_number
 from grassvine.protocol import Method, Observer, StepReport
+from grassvine.report.verbose import VerbosePrinter
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 

@@ -12,9 +12,7 @@ from grassvine.data.tables.rating_table import Duplicates, SharedUsers
 from grassvine.engines import Engine
 from grassvine.estimators.callbacks import CallbackSupport, fit_with_callbacks
 from grassvine.estimators.fitted import (
-    set_run_attributes,
     warn_disagreement,
-    warn_high_tree,
     warn_not_converged,
 )
 from grassvine.estimators.options import (
@@ -28,14 +26,14 @@ from grassvine.estimators.options import (
 )
 from grassvine.estimators.rating_models import (
     PAPER_REGULARIZATION,
-    Biased,
     RatingsFormulation,
     RatingSource,
     Regularization,
-    Subspace,
-    ValidatedSubspace,
+    biased,
     candidate_ranks,
     largest_rank,
+    subspace,
+    validated_subspace,
 )
 from grassvine.estimators.recommender import RatingsEstimator
 from grassvine.foundations.arrays import Array
@@ -89,24 +87,20 @@ class DecentralizedCompleter(CallbackSupport, RatingsEstimator):
             The ratings, if ``X`` contains only users and items.
         """
         table = self._source(X, y)
-        parts = table.split(self.agents)
+        parts, backend = table.split(self.agents), backend_of(X)
         formulation = self._formulation(table, len(parts))
-        plan = Plan(
-            n_items=len(table.items),
-            rank=formulation.rank,
-            network=as_network(self.network, len(parts)),
-            method=formulation.method,
-            seed=as_seed(self.random_state),
-            initial_basis=self._first(table.items, formulation.rank),
-        )
-        problems, engine = formulation.problems(parts), as_engine(self.engine)
-        warn_high_tree(plan)
-        observers = (*self._slot_observers(), *self._user_observers(plan.method))
+        method, rank = formulation.method, formulation.rank
+        first, seed = self._first(table.items, rank), as_seed(self.random_state)
+        engine = as_engine(self.engine)
+        observers = (*self._slot_observers(), *self._user_observers(method))
+        network = as_network(self.network, len(parts), method)
+        problems = formulation.problems(parts)
+        plan = Plan(len(table.items), rank, network, method, seed=seed, initial_basis=first)
         result = run(plan, problems, engine=engine, observers=observers)
         self._slots_done()
-        if getattr(plan.method, "works_alone", False):  # gossip runs until its timetable ends
+        if getattr(method, "works_alone", False):  # gossip runs until its timetable ends
             warn_not_converged(result)
-        elif isinstance(plan.method, Gossip | Tracked | REXTRA):
+        elif isinstance(method, Gossip | Tracked | REXTRA):
             warn_disagreement(result, problems)
         shared = formulation.item_part(result, table)
         users = (
@@ -114,8 +108,7 @@ class DecentralizedCompleter(CallbackSupport, RatingsEstimator):
             if isinstance(table, RatingDataset)
             else shared.users_from(table.users, table.ratings)
         )
-        self._set_fitted(RatingsModel(shared, users), table, backend_of(X))
-        set_run_attributes(self, result)
+        self._set_fitted(RatingsModel(shared, users), table, backend, result)
         self.n_agents_ = len(parts)
         return self
 
@@ -283,9 +276,9 @@ class MatrixCompleter(DecentralizedCompleter):
         least = 0 if name == "exact" else 1
         rank = largest_rank(table) if auto else rank_of_items(self.rank, len(table.items), least)
         if name == "exact":
-            return Biased(candidate_ranks(table) if auto else (rank,), self.regularization)
+            return biased(candidate_ranks(table) if auto else (rank,), self.regularization)
         if name == "exact-subspace" and self.regularization == "auto":
-            return ValidatedSubspace(rank, any_rank=auto)
+            return validated_subspace(rank, any_rank=auto)
         if auto:
             raise PlanError(
                 f"method {name!r} with a given regularization cannot choose the rank; use a number "
@@ -300,7 +293,7 @@ class MatrixCompleter(DecentralizedCompleter):
         )
         real_number("regularization", regularization, least=0.0, below=1.0)
         if name == "exact-subspace":
-            return Subspace(rank, regularization, table.mean())
+            return subspace(rank, regularization, table.mean())
         method = gossip_by_name(
             name,
             self.rho,
@@ -309,7 +302,7 @@ class MatrixCompleter(DecentralizedCompleter):
             squares=table.squares(table.mean()),
             share=CONSENSUS_SHARE,
         )
-        return Subspace(rank, regularization, table.mean(), method)
+        return subspace(rank, regularization, table.mean(), method)
 
 
 def rank_of_items(rank: object, n_items: int, least: int = 1) -> int:

@@ -6,21 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import EfficiencyWarning
 
 from grassvine.engines.base import TIMETABLE_OVER
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.foundations.errors import ConvergenceWarning, Option
 from grassvine.gossip import Gossip, GrowingRho
-from grassvine.networks import exponential
 from grassvine.problems import ProblemSource
 from grassvine.problems.base import LocalProblem
-from grassvine.runs import Plan, Run
-from grassvine.sums.candidates import validation_path
-
-MANY_AGENTS = 50
-DEEP = 3  # times the height of the tree of an exponential network
+from grassvine.runs import Run
 
 DISAGREEMENT = 5.0  # degrees between subspaces above which agents disagree
 WORSE = 0.02  # relative excess of an RMS error that is clearly worse
@@ -34,18 +28,18 @@ def set_run_attributes(estimator: Any, run: Run) -> None:
     of an agent; ``incidents_`` the failures that were recovered from, one sentence each;
     ``validation_path_`` the candidates that the agents validated, or None.
     """
-    estimator.subspace_ = run.mean
-    estimator.subspaces_ = run.bases
     estimator.history_ = run.history
-    estimator.agreement_ = run.agreement_degrees
+    estimator.n_iter_ = int(run.history.final()["update"].max())
+    estimator.messages_ = run.history.n_messages
+    estimator.bytes_ = run.history.n_bytes
     estimator.plan_ = run.plan
     estimator.network_ = run.plan.network
     estimator.stop_reason_ = run.stop_reason
     estimator.incidents_ = run.incidents
-    estimator.validation_path_ = validation_path(run.states[0])
-    estimator.n_iter_ = int(run.history.final()["update"].max())
-    estimator.messages_ = run.messages
-    estimator.bytes_ = run.bytes
+    estimator.validation_path_ = run.validation_path
+    estimator.subspaces_ = run.bases
+    estimator.subspace_ = run.mean
+    estimator.agreement_ = run.agreement_degrees
 
 
 def warn_not_converged(run: Run) -> None:
@@ -56,21 +50,6 @@ def warn_not_converged(run: Run) -> None:
             f"the fit did not converge in {run.n_slots} slots; standardise the features, choose "
             "another rank, or allow more updates.",
             ConvergenceWarning,
-            stacklevel=4,  # the caller of the decorated fit
-        )
-
-
-def warn_high_tree(plan: Plan) -> None:
-    """Warn if sums over many agents take many slots because the spanning tree is deep."""
-    network = plan.network
-    if not getattr(plan.method, "works_alone", False) or network.n_agents < MANY_AGENTS:
-        return
-    height, low = network.tree.height, exponential(network.n_agents).tree.height
-    if height > DEEP * low:
-        warnings.warn(
-            f"the spanning tree of these {network.n_agents} agents has height {height}, so every "
-            f"sum takes {2 * height} slots; the network 'exponential' needs {2 * low}, 'star' 2.",
-            EfficiencyWarning,
             stacklevel=4,  # the caller of the decorated fit
         )
 

@@ -14,7 +14,6 @@ from grassvine.estimators.fitted import (
     feature_names,
     set_run_attributes,
     warn_disagreement,
-    warn_high_tree,
     warn_not_converged,
 )
 from grassvine.estimators.options import (
@@ -242,11 +241,10 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         observers: tuple[Observer, ...] = (),
     ) -> Run:
         """Run the agents to fit a subspace of the given rank."""
-        network = as_network(self.network, len(problems))
         targets = [y for problem in problems for y in problem.tasks.targets]
         method = self._method(len(problems), sum(float(y @ y) for y in targets))
+        network = as_network(self.network, len(problems), method)
         plan = Plan(problems[0].n_items, rank, network, method, seed=seed)
-        warn_high_tree(plan)
         observers = (*observers, *self._user_observers(method))
         return run(plan, problems, engine=engine, observers=observers)
 

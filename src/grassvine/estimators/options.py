@@ -1,11 +1,13 @@
 """Options that estimators accept by name: networks, engines, variants of gossip; random seeds."""
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 import numpy as np
+from sklearn.exceptions import EfficiencyWarning
 from sklearn.utils import check_random_state
 
 from grassvine.averaging import REXTRA, Tracked
@@ -24,6 +26,9 @@ from grassvine.protocol import Method
 
 # A random seed; None draws a new one at each fit.
 RandomState: TypeAlias = int | np.random.RandomState | None
+
+MANY_AGENTS = 50
+DEEP = 3  # times the height of the tree of an exponential network
 
 LINKED = 0.3  # probability of a link in a random network
 
@@ -63,16 +68,25 @@ GOSSIP: Mapping[str, _Maker] = {
 }
 
 
-def as_network(network: str | Network, n_agents: int) -> Network:
-    """Return the network of the given number of agents, by name or as it is."""
-    if isinstance(network, Network):
-        if network.n_agents != n_agents:
-            raise NetworkError(
-                f"the network has {network.n_agents} agents, but the data are divided among "
-                f"{n_agents}; pass a network of that size, or a name."
+def as_network(network: str | Network, n_agents: int, method: Method) -> Network:
+    """Return a network of the given size; warn if its spanning tree is deep."""
+    if not isinstance(network, Network):
+        network = NETWORKS[one_of("network", network, NETWORKS)](n_agents)
+    elif network.n_agents != n_agents:
+        raise NetworkError(
+            f"the network has {network.n_agents} agents, but the data are divided among "
+            f"{n_agents}; pass a network of that size, or a name."
+        )
+    if getattr(method, "works_alone", False) and n_agents >= MANY_AGENTS:
+        height, low = network.tree.height, exponential(n_agents).tree.height
+        if height > DEEP * low:
+            warnings.warn(
+                f"the spanning tree of these {n_agents} agents has height {height}, so every sum "
+                f"takes {2 * height} slots; the network 'exponential' needs {2 * low}, 'star' 2.",
+                EfficiencyWarning,
+                stacklevel=4,  # the caller of the decorated fit
             )
-        return network
-    return NETWORKS[one_of("network", network, NETWORKS)](n_agents)
+    return network
 
 
 def as_engine(engine: str | Engine) -> Engine:

@@ -18,7 +18,6 @@ from grassvine.estimators.fitted import (
     set_feature_attributes,
     set_run_attributes,
     warn_disagreement,
-    warn_high_tree,
     warn_not_converged,
 )
 from grassvine.estimators.options import (
@@ -251,10 +250,9 @@ class DecentralizedPCA(
         rank = min(FIRST_GUESS, most)
         if not share:
             rank = whole_number("n_components", self.n_components, least=1, most=most, why=why)
-        network = as_network(self.network, len(problems))
         method = self._method(len(problems), squares, share)
+        network = as_network(self.network, len(problems), method)
         plan = Plan(n_features, rank, network, method, seed=as_seed(self.random_state))
-        warn_high_tree(plan)
         observers = (*observers, *self._user_observers(method))
         return run(plan, problems, engine=as_engine(self.engine), observers=observers)
 

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -24,16 +25,38 @@ from grassvine.data.tables.rating_input import Missing
 from grassvine.data.tables.rating_rules import RatingRules
 from grassvine.data.tables.rating_table import Duplicates
 from grassvine.datasets import read_ratings
+from grassvine.estimators.fitted import set_run_attributes
 from grassvine.estimators.persistence import PersistentEstimator
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError
 from grassvine.models import RatingsModel
 from grassvine.models.unknown import OnUnknown
+from grassvine.runs import Run
 
 if TYPE_CHECKING:
     import polars as pl
 
 NEW_USER = "new"  # the id of a user whose ratings are passed to fold_in without one
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """Ratings and predictions of pairs whose user and item are known, and the errors.
+
+    Attributes
+    ----------
+    truth, predicted : array
+    rmse, mae : float
+        Root mean square and mean absolute error.
+    known : float
+        The share of the pairs asked for.
+    """
+
+    truth: Array
+    predicted: Array
+    rmse: float
+    mae: float
+    known: float
 
 
 class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -187,6 +210,17 @@ class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # t
         dict of str to float
             ``rmse``, ``mae``, and ``known``, the fraction of pairs whose user and item are known.
         """
+        found = self.measure(X, y)
+        return {"rmse": found.rmse, "mae": found.mae, "known": found.known}
+
+    def measure(self, X: Any, y: Any = None) -> Measured:
+        """Return the predictions for known users and items, with their errors.
+
+        Parameters
+        ----------
+        X, y
+            Ratings, as in ``fit``.
+        """
         users, items, truth, owners = self._triples(X, y)
         if self.model_.private is None:
             raise DataError(
@@ -194,16 +228,19 @@ class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # t
                 "add users with partial_fit, preferably from other ratings than these."
             )
         found = self.model_.predict(users, items, "nan", owners=owners)
-        wrong = (found.ratings - truth)[found.known]
-        if not len(wrong):
+        if not found.known.any():
             raise DataError(
                 "none of these pairs has a known user and a known item; pass ratings of known ones."
             )
-        return {
-            "rmse": float(np.sqrt(np.mean(wrong**2))),
-            "mae": float(np.mean(np.abs(wrong))),
-            "known": float(np.mean(found.known)),
-        }
+        truth, predicted = truth[found.known], found.ratings[found.known]
+        wrong = predicted - truth
+        return Measured(
+            truth,
+            predicted,
+            rmse=float(np.sqrt(np.mean(wrong**2))),
+            mae=float(np.mean(np.abs(wrong))),
+            known=float(np.mean(found.known)),
+        )
 
     def __sklearn_tags__(self) -> Any:
         """Declare that ids may be strings and that ``y`` is optional."""
@@ -236,8 +273,14 @@ class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # t
         return table.users_with_owners if by_owner else table.users
 
     def _set_fitted(
-        self, model: RatingsModel, table: RatingTable | RatingDataset, backend: str
+        self,
+        model: RatingsModel,
+        table: RatingTable | RatingDataset,
+        backend: str,
+        run: Run | None = None,
     ) -> None:
+        if run is not None:
+            set_run_attributes(self, run)
         self.model_ = model
         self.assumed_, self.data_hash_ = table.assumed, table.digest()
         self.n_users_, self.n_items_ = table.n_users, len(table.items)
@@ -264,9 +307,9 @@ class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # t
                 "this method needs ratings in memory, but those of a RatingDataset stay in files; "
                 "pass one part, dataset.part(name).read()."
             )
-        rules = self._rules()
+        columns, rules = self._columns(), self._rules()
         if not isinstance(X, str | os.PathLike):
-            return as_rating_table(X, y, self._columns(), rules, agent)
+            return as_rating_table(X, y, columns, rules, agent)
         if y is not None:
             raise DataError(f"the ratings are read from {os.fspath(X)}; omit y.")
         return read_ratings(

@@ -7,8 +7,7 @@ from grassvine.data.tables import read_table
 from grassvine.data.tables.sample_table import SampleTable, samples_from_frame
 from grassvine.estimators.options import Rho
 from grassvine.estimators.pca import DecentralizedPCA
-from grassvine.jobs.base import JobResult, run_report, stopwatch
-from grassvine.jobs.engine_options import EngineOptions
+from grassvine.jobs.base import EngineOptions, JobResult, run_report, stopwatch
 from grassvine.protocol import Observer
 
 
@@ -50,10 +49,6 @@ class PCAJob(EngineOptions):
         )
         return samples_from_frame(table, owner=owner)
 
-    def hash(self, data: SampleTable) -> str:
-        """Return a hash of the samples."""
-        return data.hash()
-
     def learn(self, data: SampleTable, observers: Sequence[Observer] = ()) -> JobResult:
         """Fit the components."""
         import polars as pl
@@ -85,4 +80,4 @@ class PCAJob(EngineOptions):
             "explained_variance_ratio": estimator.explained_variance_ratio_.tolist(),
             **run_report(estimator, spent),
         }
-        return JobResult(estimator, report, data.hash(), data.assumed)
+        return JobResult(estimator, report, data.digest(), data.assumed)

@@ -27,9 +27,8 @@ from grassvine.foundations.documents import parse_json
 from grassvine.foundations.errors import DataError, Option, OutputError
 from grassvine.foundations.files import exists
 from grassvine.foundations.folders import located, write_folder
-from grassvine.jobs.base import Job, JobResult
+from grassvine.jobs.base import EngineOptions, Job, JobResult
 from grassvine.jobs.completion import CompletionJob
-from grassvine.jobs.engine_options import EngineOptions
 from grassvine.jobs.multitask import MultitaskJob
 from grassvine.jobs.pca import PCAJob
 from grassvine.jobs.saved_job import WRITTEN, is_plain_text, job_from
@@ -175,7 +174,7 @@ def rerun(
             "the run read standard input; use ", Option("data", "FILE"), " with the same data."
         )
     given = job.read()
-    digest = job.hash(given)
+    digest = given.digest()
     if digest != run.data_hash:
         raise DataError(
             f"{job.data} differs from the data of the run: its hash is {digest[:12]}…, not "

@@ -19,8 +19,8 @@ from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array, Indices, as_basis, as_matrix, as_numbers
 from grassvine.foundations.errors import BasisError, DataError
 from grassvine.foundations.options import real_number
-from grassvine.problems.biased_completion import BiasedCompletionProblem, BiasedModel
 from grassvine.problems.completion import CompletionProblem
+from grassvine.sums.biased.problem import BiasedCompletionProblem, BiasedModel
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from typing import Any, Protocol
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from grassvine.protocol.remaining import RemainingTime, in_words
 from grassvine.protocol.report import StepReport
+from grassvine.report.remaining import RemainingTime, in_words
 
 
 class ProgressBar:

@@ -43,7 +43,7 @@ from grassvine.sums.program import (
     all_reduce,
     map_iterates,
 )
-from grassvine.sums.share import descent_share, with_share
+from grassvine.sums.progress import descent_share, with_share
 
 ROUNDING = 1e-14  # about how far a gradient norm can fall
 

@@ -17,7 +17,7 @@ from grassvine.protocol.method import Setup
 from grassvine.sums.agent import SumAgent
 from grassvine.sums.exact import with_full_rank
 from grassvine.sums.program import Program
-from grassvine.sums.share import descent_share, with_share
+from grassvine.sums.progress import descent_share, with_share
 from grassvine.sums.validation import choose_and_fit
 
 

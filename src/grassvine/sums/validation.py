@@ -26,7 +26,6 @@ from grassvine.data import Ratings, hold_out_of_users
 from grassvine.foundations.arrays import Array
 from grassvine.problems.base import CompletesRatings, Problem
 from grassvine.protocol.agent import State
-from grassvine.sums.candidates import CandidateLog, with_candidates
 from grassvine.sums.conjugate_gradient import Descent, Point, StoppingRule, conjugate_gradient
 from grassvine.sums.continuation import widened
 from grassvine.sums.preconditioners import ItemScaling
@@ -38,6 +37,7 @@ from grassvine.sums.program import (
     all_reduce,
     map_iterates,
 )
+from grassvine.sums.progress import CandidateLog, with_candidates
 from grassvine.sums.statistics import RatingStatistics, rating_statistics
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from tests.report.displays.small_runs import axes
-from tests.sums.test_candidates import path_of, run
+from tests.sums.test_progress import path_of, run
 
 from grassvine.foundations.errors import DataError
 from grassvine.report.displays import CandidatesDisplay, PredictionsDisplay, ValidationDisplay

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grassvine.data.places import MAX_SHOWN, places
-from grassvine.data.tables.numerals import words_in
+from grassvine.data.tables.files.numerals import words_in
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError
 

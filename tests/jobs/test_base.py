@@ -5,7 +5,7 @@ import pytest
 import grassvine as gv
 from grassvine.estimators.options import with_checkpoint_subfolder
 from grassvine.foundations.errors import PlanError
-from grassvine.jobs.engine_options import EngineOptions
+from grassvine.jobs.base import EngineOptions
 from grassvine.jobs.pca import PCAJob
 
 

@@ -9,16 +9,15 @@ from tests.samples import PROBLEMS
 
 import grassvine as gv
 from grassvine.data import hold_out_of_users, hold_out_ratings
-from grassvine.engines.local import LocalEngine
-from grassvine.engines.threads import ThreadsEngine
+from grassvine.engines.in_process import LocalEngine, ThreadsEngine
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import PlanError
 from grassvine.foundations.seeds import stream
-from grassvine.problems import BiasedModel
 from grassvine.protocol.observers import AllFinished
+from grassvine.sums import BiasedModel
 from grassvine.sums.biased import BiasedFactorization
-from grassvine.sums.biased_fit import BiasedIterate, StoppingCriteria, fit_biased
-from grassvine.sums.biased_selection import (
+from grassvine.sums.biased.descent import BiasedIterate, StoppingCriteria, fit_biased
+from grassvine.sums.biased.selection import (
     STRENGTH_RATIO,
     STRENGTHS,
     Candidate,

@@ -3,7 +3,7 @@
 import math
 
 from grassvine.protocol import StepReport
-from grassvine.protocol.remaining import RemainingTime, in_words
+from grassvine.report.remaining import RemainingTime, in_words
 
 EVERY = 10  # updates between two lines for verbose=1
 

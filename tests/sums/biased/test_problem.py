@@ -13,8 +13,8 @@ import grassvine as gv
 from grassvine.checks.derivatives import taylor_slope
 from grassvine.foundations.errors import BasisError, DataError
 from grassvine.foundations.seeds import stream
-from grassvine.problems.biased_completion import BiasedCompletionProblem, BiasedModel
 from grassvine.problems.blocks import LEAST_VALUES_IN_BLOCK
+from grassvine.sums.biased.problem import BiasedCompletionProblem, BiasedModel
 
 
 def somewhere(

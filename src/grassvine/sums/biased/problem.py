@@ -236,6 +236,6 @@ def as_biased_problem(problem: Problem) -> BiasedCompletionProblem:
 
 def _kernels() -> ModuleType:
     # Importing numba takes most of a second; only fits of ratings need it.
-    from grassvine.problems import _biased_kernels
+    from grassvine.sums.biased import _kernels
 
-    return _biased_kernels
+    return _kernels

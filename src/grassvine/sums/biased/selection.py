@@ -19,16 +19,15 @@ import numpy as np
 
 from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array, as_matrix
-from grassvine.problems.biased_completion import BiasedCompletionProblem, BiasedModel
-from grassvine.sums.biased_fit import (
+from grassvine.sums.biased.descent import (
     Point,
     StoppingCriteria,
     first_model,
     minimise,
 )
-from grassvine.sums.candidates import CandidateLog, with_candidates
+from grassvine.sums.biased.problem import BiasedCompletionProblem, BiasedModel
 from grassvine.sums.program import Iterate, Program, ProgramOutcome, Subprogram, all_reduce
-from grassvine.sums.share import selection_share, with_share
+from grassvine.sums.progress import CandidateLog, selection_share, with_candidates, with_share
 from grassvine.sums.statistics import rating_statistics
 
 # Where the searches start, the ratio of neighbouring candidates, and the ends of the grids.

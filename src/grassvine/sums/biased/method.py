@@ -12,11 +12,11 @@ from grassvine.networks.graph import Network
 from grassvine.networks.timetable import Timetable
 from grassvine.networks.tree import check_rounds
 from grassvine.problems.base import Problem
-from grassvine.problems.biased_completion import BiasedCompletionProblem, as_biased_problem
 from grassvine.protocol.method import Setup
 from grassvine.sums.agent import SumAgent
-from grassvine.sums.biased_fit import StoppingCriteria, fit_biased
-from grassvine.sums.biased_selection import BIAS_REGULARIZATION, choose_biased, most_sums
+from grassvine.sums.biased.descent import StoppingCriteria, fit_biased
+from grassvine.sums.biased.problem import BiasedCompletionProblem, as_biased_problem
+from grassvine.sums.biased.selection import BIAS_REGULARIZATION, choose_biased, most_sums
 from grassvine.sums.program import Program
 
 

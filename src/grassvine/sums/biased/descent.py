@@ -4,7 +4,7 @@ r"""Matrix completion with biases, fitted by agents that agree on sums.
 
     F(A, c) = Σ_i f_i(A, c) + ½μ‖A‖² + ½μ_b‖c‖²
 
-with f_i as in :mod:`grassvine.problems.biased_completion`. Everything that the agents must agree on
+with f_i as in :mod:`grassvine.sums.biased.problem`. Everything that the agents must agree on
 is a sum over users: cost, gradient, WᵀW and the number of ratings per item. So the method is a
 program (:mod:`grassvine.sums.program`) whose result equals the pooled one. It is nonlinear
 conjugate gradients (Hestenes and Stiefel's β, at least 0) with backtracking, preconditioned by
@@ -26,7 +26,7 @@ import numpy as np
 from grassvine.foundations.arrays import Array, as_matrix
 from grassvine.foundations.options import real_number, whole_number
 from grassvine.problems.base import Problem
-from grassvine.problems.biased_completion import (
+from grassvine.sums.biased.problem import (
     BiasedCompletionProblem,
     BiasedModel,
     as_biased_problem,
