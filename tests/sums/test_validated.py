@@ -253,13 +253,14 @@ def test_a_run_reports_what_was_chosen_and_the_cost_of_each_agent() -> None:
 
 
 @pytest.mark.parametrize("max_iter", [1, 2, 5, 40])
-def test_a_run_that_ends_early_leaves_a_basis_of_the_full_rank(max_iter: int) -> None:
+def test_a_run_that_ends_early_leaves_a_model_of_the_full_rank(max_iter: int) -> None:
     problems = [
         gv.CompletionProblem(part) for part in gv.datasets.split_users(noisy(truth(100)), 3)
     ]
     result = gv.run(plan(Validated(max_iter=max_iter), gv.networks.path(3)), problems)
     assert result.stop_reason == "the timetable ended"
-    assert {basis.shape for basis in result.bases} == {(ITEMS, MOST_RANK)}
+    models = [ValidatedIterate.from_arrays(state) for state in result.states]
+    assert {model.basis.shape for model in models} == {(ITEMS, MOST_RANK)}
     assert np.isfinite(result.history.final()["cost"]).all()
 
 

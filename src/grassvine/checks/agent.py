@@ -27,6 +27,12 @@ def check_agent(make: Callable[[], Agent], neighbour: Agent) -> None:
     """
     with one_blas_thread():
         agent = make()
+        started = agent.conclude(0)
+        require(
+            (started.agent, started.slot) == (agent.id, 0),
+            "an agent must be able to report before slot 0",
+            f"the report contains agent {started.agent}, slot {started.slot}",
+        )
         first, second = encode(agent.outgoing(0)), encode(agent.outgoing(0))
         require(first == second, "outgoing must have no side effects", "a second message differed")
         sent = agent.outgoing(0)

@@ -53,7 +53,11 @@ class Agent(Protocol):
         ...
 
     def conclude(self, slot: int) -> StepReport:
-        """Report the final state after the last slot, without changing it."""
+        """Report the state before a slot, without changing it.
+
+        Engines ask for it after the last slot, and before slot 0 for a cost that identifies the
+        agent's data in checkpoints.
+        """
         ...
 
     def state(self) -> State:

@@ -192,8 +192,11 @@ def _choose_and_fit(
     method: "Validated", problem: CompletesRatings, start: Array, seed: int, log: CandidateLog
 ) -> Program:
     rest, held = hold_out_of_users(problem.ratings, method.share, seed)
-    table = yield from centred(problem.with_ratings(rest), Iterate(start))
-    (n_held,) = yield from all_reduce(Iterate(start), lambda: (float(held.n_values),))
+    unobserved = 0.0 if method.unobserved == "auto" else method.unobserved
+    initial = ValidatedIterate(start, centre=0.0, unobserved=unobserved)
+    table = yield from centred(problem.with_ratings(rest), initial)
+    initial = table.as_model(initial, unobserved)
+    (n_held,) = yield from all_reduce(initial, lambda: (float(held.n_values),))
     held = held.shifted(-table.statistics.centre)
     best = yield from choose(method, table, held, start.shape[1], seed, float(n_held), log)
     log.chosen = best.row

@@ -181,6 +181,22 @@ def test_run_takes_the_method_and_reports_the_cost_of_each_agent() -> None:
     assert "the cost converged" in run.stop_reason and run.neighbour_distance < 1e-7
 
 
+@pytest.mark.parametrize("regularization", [2.0, "auto"])
+def test_agents_have_a_model_from_the_beginning(regularization: Any) -> None:
+    """A checkpoint identifies the data by the cost before slot 0; and a run may be stopped."""
+    parts = gv.datasets.split_users(table(), 2)
+    problems = [gv.BiasedCompletionProblem(part) for part in parts]
+    own = plan(BiasedFactorization(regularization), gv.networks.path(2))
+    makers = [partial(own.agent, i, problem) for i, problem in enumerate(problems)]
+    gv.checks.check_agent(makers[0], makers[1]())
+    costs = [make().conclude(0).cost for make in makers]
+    assert np.isfinite(costs).all() and costs[0] != costs[1]
+    run = gv.run(own, problems, observers=[lambda _: "enough"])
+    assert run.n_slots == 1
+    model = BiasedModel.from_arrays(run.states[0])
+    assert run.history["cost"][-2] == problems[0].evaluate(model).cost
+
+
 def test_auto_is_about_as_good_as_the_best_of_many_on_test() -> None:
     train, test = hold_out_ratings(table(n_users=500), 0.2, seed=1)
     model, _ = pooled(choose_biased(gv.BiasedCompletionProblem(train), start()))

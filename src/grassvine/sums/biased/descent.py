@@ -121,10 +121,20 @@ def fit_biased(
 ) -> Program:
     """Fit factors and biases to the ratings of all agents, from an orthonormal start."""
     start = as_matrix(start, n_items=problem.n_items, name="start", allow_empty=True)
-    statistics = yield from rating_statistics(problem.ratings, Iterate(start))
+    initial = initial_iterate(start, regularization, bias_regularization)
+    statistics = yield from rating_statistics(problem.ratings, initial)
     model = first_model(start, statistics, regularization, bias_regularization)
     point, reason = yield from minimise(problem, statistics, model, criteria or StoppingCriteria())
     return ProgramOutcome(point.iterate, reason)
+
+
+def initial_iterate(
+    start: Array, regularization: float, bias_regularization: float
+) -> BiasedIterate:
+    """Return the iterate until the statistics of the ratings are known: centre 0, no biases."""
+    no_biases = np.zeros(len(start))
+    model = BiasedModel(start, no_biases, 0.0, regularization, bias_regularization)
+    return BiasedIterate(start, model=model)
 
 
 def first_model(

@@ -23,10 +23,11 @@ from grassvine.sums.biased.descent import (
     Point,
     StoppingCriteria,
     first_model,
+    initial_iterate,
     minimise,
 )
 from grassvine.sums.biased.problem import BiasedCompletionProblem, BiasedModel
-from grassvine.sums.program import Iterate, Program, ProgramOutcome, Subprogram, all_reduce
+from grassvine.sums.program import Program, ProgramOutcome, Subprogram, all_reduce
 from grassvine.sums.progress import CandidateLog, selection_share, with_candidates, with_share
 from grassvine.sums.statistics import rating_statistics
 
@@ -102,7 +103,8 @@ def _choose(
     log: CandidateLog,
 ) -> Program:
     rest, held = problem.hold_out(share, seed)
-    statistics = yield from rating_statistics(rest.ratings, Iterate(start))
+    initial = initial_iterate(start, STRENGTH, BIAS_REGULARIZATION)
+    statistics = yield from rating_statistics(rest.ratings, initial)
 
     def fit(model: BiasedModel, strength: float, bias_regularization: float) -> Trial:
         first = replace(
