@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 
 import grassvine as gv
-from grassvine.estimators.options import kept_apart
+from grassvine.estimators.options import with_checkpoint_subfolder
 from grassvine.foundations.errors import PlanError
-from grassvine.jobs.engine_options import EngineOptions
+from grassvine.jobs.base import EngineOptions
 from grassvine.jobs.pca import PCAJob
 
 
@@ -15,7 +15,7 @@ def test_an_engine_is_made_by_its_name() -> None:
     assert EngineOptions(engine="ray").make_engine() == gv.RayEngine()
 
 
-def test_ray_is_told_what_was_said() -> None:
+def test_ray_gets_the_options() -> None:
     choice = EngineOptions(
         engine="ray", address="head:6379", agents_per_actor=4, checkpoints="kept", resume=True
     )
@@ -43,9 +43,9 @@ def test_what_cannot_be_is_refused(given: dict[str, object], sentence: str) -> N
         PCAJob("no such file", **given)  # type: ignore[arg-type]
 
 
-def test_only_runs_that_keep_checkpoints_need_folders_apart(tmp_path: Path) -> None:
+def test_only_runs_that_keep_checkpoints_need_separate_folders(tmp_path: Path) -> None:
     engine = gv.RayEngine(checkpoint_dir=tmp_path, resume=True)
     apart = gv.RayEngine(checkpoint_dir=tmp_path / "one", resume=True)
-    assert kept_apart(engine, "one") == apart
+    assert with_checkpoint_subfolder(engine, "one") == apart
     for other in (gv.RayEngine(), gv.LocalEngine()):
-        assert kept_apart(other, "one") is other
+        assert with_checkpoint_subfolder(other, "one") is other

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from grassvine.data.tables.columns import columns_by_role
-from grassvine.data.tables.numerals import is_missing, is_number, numbers_of
+from grassvine.data.tables.files.numerals import is_missing, is_number, numbers_of
 from grassvine.foundations.errors import DataError, Option, noting
 from grassvine.foundations.memory import require_memory
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from tests.sums.test_biased import CANDIDATE_COLUMNS, plan, table
+from tests.sums.biased.test_method import CANDIDATE_COLUMNS, plan, table
 
 import grassvine as gv
 from grassvine.foundations.arrays import Array
 from grassvine.sums import BiasedFactorization, Validated
-from grassvine.sums.candidates import validation_path
+from grassvine.sums.progress import PREFIX
 
 
 def run(method: BiasedFactorization | Validated, n_agents: int) -> gv.Run:
@@ -17,8 +17,8 @@ def run(method: BiasedFactorization | Validated, n_agents: int) -> gv.Run:
     return gv.run(agreed, [make(part) for part in parts])
 
 
-def path_of(result: gv.Run, agent: int = 0) -> dict[str, Array]:
-    path = validation_path(result.states[agent])
+def path_of(result: gv.Run) -> dict[str, Array]:
+    path = result.validation_path
     assert path is not None
     return dict(path)
 
@@ -36,8 +36,8 @@ def test_every_agent_knows_all_candidates_of_the_search() -> None:
     assert final[1] == path["bias_regularization"][best]
     assert path["rmse"][best] <= path["rmse"].min() * (1 + 1e-4)
     for agent in (1, 2):
-        for name, column in path_of(result, agent).items():
-            np.testing.assert_array_equal(column, path[name])
+        for name, column in path.items():
+            np.testing.assert_array_equal(result.states[agent][PREFIX + name], column)
 
 
 def test_costs_of_a_candidate_never_rise() -> None:
@@ -51,7 +51,7 @@ def test_costs_of_a_candidate_never_rise() -> None:
         assert len(costs) and (np.diff(costs) <= 1e-9 * costs[0]).all()
 
 
-def test_the_paper_s_formulation_tells_its_candidates_too() -> None:
+def test_the_paper_s_formulation_reports_its_candidates_too() -> None:
     result = run(Validated(any_rank=True), 2)
     path = path_of(result)
     assert {"rank", "regularization", "rmse", "n_sums", "chosen"} == set(path)
@@ -66,7 +66,7 @@ def test_a_method_that_chooses_nothing_has_no_candidates(method: object) -> None
     make = gv.CompletionProblem if isinstance(method, gv.Exact) else gv.BiasedCompletionProblem
     agreed = gv.Plan(40, 3, gv.networks.path(2), method)  # type: ignore[arg-type]
     result = gv.run(agreed, [make(part) for part in parts])
-    assert validation_path(result.states[0]) is None
+    assert result.validation_path is None
 
 
 def test_the_share_of_a_search_never_falls_and_ends_at_one() -> None:

@@ -22,7 +22,7 @@ def is_json_lines(data: bytes) -> bool:
         return isinstance(json.loads(data.split(b"\n", 1)[0]), dict)
     except ValueError:
         return False
-    except RecursionError:  # the reader tells the line
+    except RecursionError:  # the reader reports the line
         return True
 
 

@@ -3,7 +3,7 @@
 import math
 
 from grassvine.protocol import StepReport
-from grassvine.protocol.remaining import RemainingTime, in_words
+from grassvine.report.remaining import RemainingTime, in_words
 
 EVERY = 10  # updates between two lines for verbose=1
 
@@ -40,6 +40,6 @@ class VerbosePrinter:
         norm = report.gradient_norm if self._one_cost else max(self._norms.values())
         words = [f"cost {cost:.6g}", f"gradient norm {norm:.3g}", f"{report.share:.0%} done"]
         words += [in_words(left)] if in_words(left) else []
-        print(  # noqa: T201, as asked for by verbose
+        print(  # noqa: T201, requested by verbose
             f"[{self._name}] update {report.update}: {', '.join(words)}", flush=True
         )

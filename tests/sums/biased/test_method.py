@@ -9,16 +9,15 @@ from tests.samples import PROBLEMS
 
 import grassvine as gv
 from grassvine.data import hold_out_of_users, hold_out_ratings
-from grassvine.engines.local import LocalEngine
-from grassvine.engines.threads import ThreadsEngine
+from grassvine.engines.in_process import LocalEngine, ThreadsEngine
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import PlanError
 from grassvine.foundations.seeds import stream
-from grassvine.problems import BiasedModel
 from grassvine.protocol.observers import AllFinished
+from grassvine.sums import BiasedModel
 from grassvine.sums.biased import BiasedFactorization
-from grassvine.sums.biased_fit import BiasedIterate, StoppingCriteria, fit_biased
-from grassvine.sums.biased_selection import (
+from grassvine.sums.biased.descent import BiasedIterate, StoppingCriteria, fit_biased
+from grassvine.sums.biased.selection import (
     STRENGTH_RATIO,
     STRENGTHS,
     Candidate,
@@ -166,7 +165,7 @@ def test_the_same_plan_has_the_same_bits_on_every_engine() -> None:
             np.testing.assert_array_equal(first[name], second[name])
 
 
-def test_run_takes_the_method_and_tells_the_cost_of_each_agent() -> None:
+def test_run_takes_the_method_and_reports_the_cost_of_each_agent() -> None:
     ratings, network = table(), gv.networks.star(4)
     parts = gv.datasets.split_users(ratings, 4)
     run = gv.run(
@@ -179,7 +178,23 @@ def test_run_takes_the_method_and_tells_the_cost_of_each_agent() -> None:
     last = run.history["cost"][-4:]  # without the penalties of the items
     regularization = np.sum(model.factors**2) + 1.5 * np.sum(model.item_biases**2)
     np.testing.assert_allclose(last.sum() + regularization, iterate.cost, rtol=1e-9)
-    assert "settled" in run.stop_reason and run.neighbour_distance < 1e-7
+    assert "the cost converged" in run.stop_reason and run.neighbour_distance < 1e-7
+
+
+@pytest.mark.parametrize("regularization", [2.0, "auto"])
+def test_agents_have_a_model_from_the_beginning(regularization: Any) -> None:
+    """A checkpoint identifies the data by the cost before slot 0; and a run may be stopped."""
+    parts = gv.datasets.split_users(table(), 2)
+    problems = [gv.BiasedCompletionProblem(part) for part in parts]
+    own = plan(BiasedFactorization(regularization), gv.networks.path(2))
+    makers = [partial(own.agent, i, problem) for i, problem in enumerate(problems)]
+    gv.checks.check_agent(makers[0], makers[1]())
+    costs = [make().conclude(0).cost for make in makers]
+    assert np.isfinite(costs).all() and costs[0] != costs[1]
+    run = gv.run(own, problems, observers=[lambda _: "enough"])
+    assert run.n_slots == 1
+    model = BiasedModel.from_arrays(run.states[0])
+    assert run.history["cost"][-2] == problems[0].evaluate(model).cost
 
 
 def test_auto_is_about_as_good_as_the_best_of_many_on_test() -> None:
@@ -248,7 +263,7 @@ def test_there_is_time_for_all_sums() -> None:
     _, reason = learned(
         plan(BiasedFactorization(max_iter=4, tol=0.0), gv.networks.path(3)), table()
     )
-    assert "max_iter = 4 passes were made" in reason
+    assert "reached the limit of 4 iterations" in reason
 
 
 def test_extreme_tables_are_fitted() -> None:

@@ -4,7 +4,7 @@ r"""Matrix completion with biases, fitted by agents that agree on sums.
 
     F(A, c) = Σ_i f_i(A, c) + ½μ‖A‖² + ½μ_b‖c‖²
 
-with f_i as in :mod:`grassvine.problems.biased_completion`. Everything that the agents must agree on
+with f_i as in :mod:`grassvine.sums.biased.problem`. Everything that the agents must agree on
 is a sum over users: cost, gradient, WᵀW and the number of ratings per item. So the method is a
 program (:mod:`grassvine.sums.program`) whose result equals the pooled one. It is nonlinear
 conjugate gradients (Hestenes and Stiefel's β, at least 0) with backtracking, preconditioned by
@@ -18,19 +18,20 @@ users. One pass yields cost and gradient, so the first trial step is the secant 
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
 
 import numpy as np
 
 from grassvine.foundations.arrays import Array, as_matrix
 from grassvine.foundations.options import real_number, whole_number
 from grassvine.problems.base import Problem
-from grassvine.problems.biased_completion import (
+from grassvine.sums.biased.problem import (
     BiasedCompletionProblem,
     BiasedModel,
     as_biased_problem,
 )
+from grassvine.sums.common import computed_once, kept_with_state
 from grassvine.sums.program import Iterate, Program, ProgramOutcome, Subprogram, all_reduce
 from grassvine.sums.statistics import RatingStatistics, rating_statistics
 
@@ -95,7 +96,20 @@ class Point:
         return self.iterate.cost
 
 
-Descent: TypeAlias = Subprogram[tuple[Point, str]]
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Descent:
+    """A descent after some passes: the best point, the next model to evaluate, or why it ended."""
+
+    statistics: RatingStatistics
+    criteria: StoppingCriteria
+    here: Point | None
+    trial: BiasedIterate
+    direction: Array
+    derivative: float  # the derivative along the direction
+    step: float
+    costs: tuple[float, ...] = ()
+    n_passes: int = 0
+    reason: str = ""
 
 
 def fit_biased(
@@ -107,10 +121,20 @@ def fit_biased(
 ) -> Program:
     """Fit factors and biases to the ratings of all agents, from an orthonormal start."""
     start = as_matrix(start, n_items=problem.n_items, name="start", allow_empty=True)
-    statistics = yield from rating_statistics(problem.ratings, Iterate(start))
+    initial = initial_iterate(start, regularization, bias_regularization)
+    statistics = yield from rating_statistics(problem.ratings, initial)
     model = first_model(start, statistics, regularization, bias_regularization)
     point, reason = yield from minimise(problem, statistics, model, criteria or StoppingCriteria())
     return ProgramOutcome(point.iterate, reason)
+
+
+def initial_iterate(
+    start: Array, regularization: float, bias_regularization: float
+) -> BiasedIterate:
+    """Return the iterate until the statistics of the ratings are known: centre 0, no biases."""
+    no_biases = np.zeros(len(start))
+    model = BiasedModel(start, no_biases, 0.0, regularization, bias_regularization)
+    return BiasedIterate(start, model=model)
 
 
 def first_model(
@@ -129,71 +153,107 @@ def minimise(
     statistics: RatingStatistics,
     model: BiasedModel,
     criteria: StoppingCriteria,
-) -> Descent:
+) -> Subprogram[tuple[Point, str]]:
     """Minimise F from a model; return the best point and the reason for stopping."""
-    here = yield from _evaluate(problem, statistics, model, None)
-    direction, step = -here.preconditioned, 1.0
-    costs = [here.cost]
-    for _ in range(criteria.max_iter - 1):
-        directional_derivative = float(np.vdot(here.gradient, direction))
-        if not -directional_derivative * step > np.finfo(float).eps * here.cost:
-            return here, "no step reduces the cost any further"
-        there = yield from _evaluate(
-            problem, statistics, _moved(here.model, step * direction), here.iterate
-        )
-        excess = there.cost - here.cost - step * directional_derivative
-        if there.cost > here.cost + ARMIJO * step * directional_derivative:
-            # The minimum of the parabola, safeguarded.
-            step *= min(max(-0.5 * step * directional_derivative / excess, 0.1), 0.5)
-            continue
-        new_derivative = float(np.vdot(there.gradient, direction))
-        curvature_along = new_derivative - directional_derivative
-        change = float(np.vdot(there.gradient - here.gradient, there.preconditioned))
-        onward = (
-            max(change / curvature_along, 0.0) * direction - there.preconditioned
-            if curvature_along > 0.0
-            else -there.preconditioned
-        )
-        step *= (
-            min(max(-directional_derivative / curvature_along, 1 / 3), 3.0)
-            if curvature_along > 0.0
-            else 3.0
-        )
-        direction = onward if np.vdot(onward, there.gradient) < 0.0 else -there.preconditioned
-        here = there
-        costs.append(here.cost)
+    descent = _first(model, statistics, criteria)
+    while not descent.reason:
+        trial = descent.trial
+
+        def own(model: BiasedModel = trial.model) -> tuple[float, Array, Array, Array]:
+            found = problem.evaluate(model)
+            return found.cost, found.factor_gradient, found.bias_gradient, found.gram
+
+        # Until the sum is there, observers see the best point.
+        sums = yield from all_reduce(descent.here.iterate if descent.here else trial, own)
+        descent = _next(descent, sums)
+    assert descent.here is not None
+    return descent.here, descent.reason
+
+
+@computed_once
+def _first(model: BiasedModel, statistics: RatingStatistics, criteria: StoppingCriteria) -> Descent:
+    trial = BiasedIterate(np.linalg.qr(model.factors)[0], model=model)
+    return Descent(
+        statistics, criteria, None, trial, direction=np.zeros(0), derivative=0.0, step=1.0
+    )
+
+
+@kept_with_state
+@computed_once
+def _next(descent: Descent, sums: Sequence[Array]) -> Descent:
+    """Accept the trial point or shorten the step; all agents compute the same."""
+    criteria = descent.criteria
+    here, direction, derivative, step = (
+        descent.here,
+        descent.direction,
+        descent.derivative,
+        descent.step,
+    )
+    there = _point(descent.trial, sums, descent.statistics)
+    costs, reason = descent.costs, ""
+    if here is None:
+        here, direction = there, -there.preconditioned
+        costs = (here.cost,)
+    elif there.cost > here.cost + ARMIJO * step * derivative:
+        # The minimum of the parabola, safeguarded.
+        excess = there.cost - here.cost - step * derivative
+        step *= min(max(-0.5 * step * derivative / excess, 0.1), 0.5)
+    else:
+        direction, step = _conjugate(here, there, direction, derivative, step)
+        here, costs = there, (*costs, there.cost)
         before = costs[-1 - N_ITER_NO_CHANGE] if len(costs) > N_ITER_NO_CHANGE else math.inf
         if before - here.cost <= criteria.tol * here.cost:
-            return (
-                here,
-                f"the cost settled (regularization = {model.regularization:.4g}, "
-                f"bias_regularization = {model.bias_regularization:.4g})",
+            mu, mu_b = here.model.regularization, here.model.bias_regularization
+            reason = (
+                f"the cost converged (regularization = {mu:.4g}, bias_regularization = {mu_b:.4g})"
             )
-    return here, f"max_iter = {criteria.max_iter} passes were made"
-
-
-def _moved(model: BiasedModel, change: Array) -> BiasedModel:
+    derivative = float(np.vdot(here.gradient, direction))
+    n_passes = descent.n_passes + 1
+    if not reason and n_passes == criteria.max_iter:
+        reason = f"reached the limit of {criteria.max_iter} iterations"
+    if not reason and not -derivative * step > np.finfo(float).eps * here.cost:
+        reason = "no step reduces the cost any further"
+    trial = here.iterate if reason else _moved(here.model, step * direction)
     return replace(
+        descent,
+        here=here,
+        trial=trial,
+        direction=direction,
+        derivative=derivative,
+        step=step,
+        costs=costs,
+        n_passes=n_passes,
+        reason=reason,
+    )
+
+
+def _conjugate(
+    here: Point, there: Point, direction: Array, derivative: float, step: float
+) -> tuple[Array, float]:
+    """Return the next direction and its first trial step, from an accepted step."""
+    curvature_along = float(np.vdot(there.gradient, direction)) - derivative
+    change = float(np.vdot(there.gradient - here.gradient, there.preconditioned))
+    onward = (
+        max(change / curvature_along, 0.0) * direction - there.preconditioned
+        if curvature_along > 0.0
+        else -there.preconditioned
+    )
+    step *= min(max(-derivative / curvature_along, 1 / 3), 3.0) if curvature_along > 0.0 else 3.0
+    return (onward if np.vdot(onward, there.gradient) < 0.0 else -there.preconditioned), step
+
+
+def _moved(model: BiasedModel, change: Array) -> BiasedIterate:
+    model = replace(
         model,
         factors=model.factors + change[:, :-1],
         item_biases=model.item_biases + change[:, -1],
     )
+    return BiasedIterate(np.linalg.qr(model.factors)[0], model=model)
 
 
-def _evaluate(
-    problem: BiasedCompletionProblem,
-    statistics: RatingStatistics,
-    model: BiasedModel,
-    last: BiasedIterate | None,
-) -> Subprogram[Point]:
-    """Evaluate F and its gradient; until the sum is there, observers see the last iterate."""
-    here = BiasedIterate(np.linalg.qr(model.factors)[0], model=model)
-
-    def own() -> tuple[float, Array, Array, Array]:
-        found = problem.evaluate(model)
-        return found.cost, found.factor_gradient, found.bias_gradient, found.gram
-
-    cost, by_factors, by_biases, gram = yield from all_reduce(last or here, own)
+def _point(trial: BiasedIterate, sums: Sequence[Array], statistics: RatingStatistics) -> Point:
+    """Return F and its gradient from the sums over all agents."""
+    (cost, by_factors, by_biases, gram), model = sums, trial.model
     mu, mu_b = model.regularization, model.bias_regularization
     total = float(
         cost
@@ -209,4 +269,4 @@ def _evaluate(
         [(by_factors @ axes / divisors) @ axes.T, by_biases / (statistics.counts + mu_b)]
     )
     norm = float(np.linalg.norm(gradient))
-    return Point(replace(here, cost=total, gradient_norm=norm), gradient, preconditioned)
+    return Point(replace(trial, cost=total, gradient_norm=norm), gradient, preconditioned)

@@ -1,39 +1,39 @@
 """Reader for tables in files: delimited text, Parquet, Feather and JSON, also with gzip or zip.
 
-The content decides on the format. Whatever a file leaves open is detected and reported.
+The format is detected from the content; whatever is not specified is detected and reported.
 """
 
-import gzip
-import io
 import os
 import sys
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grassvine.data.tables.archives import ZIP, extract_table
-from grassvine.data.tables.arrow_size import arrow_size
-from grassvine.data.tables.decoding import as_utf8, without_rows
-from grassvine.data.tables.delimited import read_delimited
-from grassvine.data.tables.json_lines import (
+from grassvine.data.tables.files.arrow_size import arrow_size
+from grassvine.data.tables.files.content import (
+    LONGEST_LINE,
+    ZIP,
+    as_utf8,
+    decompressed,
+    extract_table,
+    refuse_foreign,
+    without_rows,
+)
+from grassvine.data.tables.files.delimited import read_delimited
+from grassvine.data.tables.files.json_lines import (
     is_json_lines,
     is_json_list,
     read_json_lines,
     read_json_list,
 )
-from grassvine.data.tables.parquet_size import parquet_size
-from grassvine.data.tables.text import BYTE_ORDER_MARK, LONGEST_LINE, refuse_foreign
+from grassvine.data.tables.files.parquet_size import parquet_size
 from grassvine.foundations.errors import DataError, noting
 from grassvine.foundations.memory import require_memory
 
 if TYPE_CHECKING:
     import polars as pl
 
-GZIP = b"\x1f\x8b"
-MAX_EXPANSION = 200  # of a gzip file; ratings expand to about ten times their size
-CHUNK = 2**20
 # Peak memory while a table is read and numbered, in multiples of its size; measured with ratings.
 COPIES = 2
 JSON_COPIES = 8  # of the text: every value becomes a Python object
@@ -93,7 +93,7 @@ def read_table(
         data, member = extract_table(data, name)
         assumed = (f"{member} was read from {name}.",)
         name = f"{member} in {name}"
-    data = _decompressed(data, name)
+    data = decompressed(data, name)
     refuse_foreign(data[:LONGEST_LINE], name)
     for magic, reader in READERS.items():
         if data.startswith(magic):
@@ -132,28 +132,6 @@ def _content(source: str | os.PathLike[str]) -> bytes:
         raise DataError(
             f"{source} cannot be read ({cause.strerror}); check the path and its permissions."
         ) from None
-
-
-def _decompressed(data: bytes, name: str) -> bytes:
-    """Return the content, decompressed if it is gzip, without a byte order mark."""
-    if data.startswith(GZIP):
-        whole = bytearray()
-        try:
-            with gzip.open(io.BytesIO(data)) as file:
-                while chunk := file.read(CHUNK):
-                    whole += chunk
-                    if len(whole) > MAX_EXPANSION * len(data) + CHUNK:
-                        raise DataError(
-                            f"{name} expands to more than {MAX_EXPANSION} times its size; "
-                            "decompress it yourself if you trust it."
-                        )
-                require_memory(len(whole), name, DataError)
-        except (gzip.BadGzipFile, EOFError, zlib.error) as cause:
-            raise DataError(
-                f"{name} is truncated or corrupt ({cause}); download or create it again."
-            ) from None
-        data = bytes(whole)
-    return data.removeprefix(BYTE_ORDER_MARK)
 
 
 def _columnar(data: bytes, reader: str, name: str) -> "pl.DataFrame":

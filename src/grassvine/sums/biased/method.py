@@ -13,34 +13,34 @@ from grassvine.networks.graph import Network
 from grassvine.networks.timetable import Timetable
 from grassvine.networks.tree import check_rounds
 from grassvine.problems.base import Problem
-from grassvine.problems.biased_completion import BiasedCompletionProblem, as_biased_problem
 from grassvine.protocol.method import Setup
 from grassvine.sums.agent import SumAgent
-from grassvine.sums.biased_fit import StoppingCriteria, fit_biased
-from grassvine.sums.biased_selection import BIAS_REGULARIZATION, choose_biased, most_sums
+from grassvine.sums.biased.descent import StoppingCriteria, fit_biased
+from grassvine.sums.biased.problem import BiasedCompletionProblem, as_biased_problem
+from grassvine.sums.biased.selection import BIAS_REGULARIZATION, choose_biased, most_sums
 from grassvine.sums.program import Program
 
 
 @dataclass(frozen=True, slots=True)
 class BiasedFactorization:
-    """Ratings with item and user biases, fitted exactly by sums along a tree.
+    """Exact method for ratings with item biases, user biases and factors, by sums along a tree.
 
     Parameters
     ----------
-    regularization : float or "auto"
+    regularization : float or "auto", default="auto"
         Regularisation strength μ > 0 of factors and weights; ``"auto"`` chooses it, together with
         that of the biases, on held-out entries.
-    bias_regularization : float
-        Regularisation strength μ_b > 0 of the biases; ignored under ``"auto"``.
-    max_iter : int
+    bias_regularization : float, default=3.0
+        Regularisation strength μ_b > 0 of the biases; ignored if ``regularization="auto"``.
+    max_iter : int, default=100
         Maximum number of iterations of one fit; each is one pass of every agent over its data.
-    tol : float
+    tol : float, default=5e-5
         Stop when five iterations reduce the cost by less than this fraction.
-    share : float
-        The share of entries that each agent holds out under ``"auto"``.
-    ranks : tuple of int
-        The ranks among which ``"auto"`` chooses, at most the plan's; by default the plan's alone.
-        Rank 0 is the model of the biases alone. A given regularisation allows one rank only.
+    share : float, default=0.1
+        Fraction of its entries that each agent holds out if ``regularization="auto"``.
+    ranks : tuple of int, optional
+        Candidate ranks, none above the rank of the plan, which is the default. Rank 0 is the model
+        with biases only. Several candidates require ``regularization="auto"``.
     """
 
     works_alone: ClassVar[bool] = True
@@ -61,15 +61,15 @@ class BiasedFactorization:
             if real_number(name, value, least=0.0) == 0.0:
                 raise PlanError(f"{name} is 0; choose a positive number.")
         if real_number("share", self.share, least=0.0, below=1.0) == 0.0:
-            raise PlanError("share is 0, so nothing is held out; choose for instance 0.1.")
+            raise PlanError("share is 0, so nothing is held out; choose a fraction such as 0.1.")
         if not isinstance(self.ranks, Sequence):
             raise PlanError(f"ranks is {self.ranks!r}; choose a list of integers.")
         for rank in self.ranks:
             whole_number("ranks", rank, least=0)
         if self.regularization != "auto" and len(self.ranks) > 1:
             raise PlanError(
-                f"ranks is {self.ranks}, but a rank is chosen together with the regularisation "
-                "only; choose regularization='auto', or one rank."
+                f"ranks is {self.ranks}, but a rank can only be chosen together with the "
+                "regularisation; choose regularization='auto', or one rank."
             )
         object.__setattr__(self, "ranks", tuple(self.ranks))
         self._criteria()
@@ -79,11 +79,11 @@ class BiasedFactorization:
         check_rounds(network.n_agents, self._most_sums())
 
     def timetable(self, network: Network, rng: Generator) -> Timetable:
-        """Leave time for the largest possible number of sums."""
+        """Return rounds up and down the spanning tree, enough for the largest number of sums."""
         return network.tree.rounds(self._most_sums())
 
     def agent(self, plan: Setup, number: int, problem: Problem) -> SumAgent:
-        """Create the agent that holds a problem."""
+        """Create the agent for a problem."""
         for rank in self.ranks:
             whole_number("ranks", rank, least=0, most=plan.rank, why=f"the plan's is {plan.rank}")
         program = self.program(as_biased_problem(problem), plan.start(0), plan.seed)

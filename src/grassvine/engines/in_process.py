@@ -1,11 +1,20 @@
-"""The loop over slots, shared by the engines that run in one process."""
+"""Engines of one process: the loop over slots, with agents one after another or in threads."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
-from grassvine.engines.base import TIMETABLE_OVER, EngineResult, attributed
+from grassvine.engines.base import (
+    TIMETABLE_OVER,
+    AgentFactory,
+    EngineResult,
+    attributed,
+    create_agents,
+)
 from grassvine.foundations.blas import one_blas_thread
+from grassvine.foundations.options import whole_number
 from grassvine.networks.timetable import Timetable
 from grassvine.protocol.agent import Agent
 from grassvine.protocol.message import Message, checked_message
@@ -22,6 +31,45 @@ class RunAll(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class LocalEngine:
+    """The default engine: agents run one after another in the calling thread."""
+
+    def run(
+        self, factories: Sequence[AgentFactory], timetable: Timetable, observe: Observer
+    ) -> EngineResult:
+        """Run until the timetable ends or the observer returns a reason to stop."""
+        agents = create_agents(factories)
+        return run_slots(agents, timetable, observe, lambda actions: (act() for act in actions))
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadsEngine:
+    """Engine that updates the agents of a slot in threads; the kernels and BLAS release the GIL.
+
+    Parameters
+    ----------
+    workers : int, default=2
+        Maximum number of threads.
+    """
+
+    workers: int = 2
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        whole_number("workers", self.workers, least=1)
+
+    def run(
+        self, factories: Sequence[AgentFactory], timetable: Timetable, observe: Observer
+    ) -> EngineResult:
+        """Run until the timetable ends or the observer returns a reason to stop."""
+        agents = create_agents(factories)
+        with ThreadPoolExecutor(self.workers, thread_name_prefix="grassvine-agent") as pool:
+            return run_slots(
+                agents, timetable, observe, lambda actions: pool.map(lambda act: act(), actions)
+            )
+
+
 def run_slots(
     agents: Sequence[Agent], timetable: Timetable, observe: Observer, run_all: RunAll
 ) -> EngineResult:
@@ -36,7 +84,10 @@ def run_slots(
     with one_blas_thread():
         while slot < timetable.n_slots and not reason:
             inboxes = timetable.inboxes(slot)
-            pending = [(agents[number], agents[number].precompute(slot)) for number in active]
+            pending = [
+                (agents[number], _action(agents[number], slot, agents[number].precompute, slot)())
+                for number in active
+            ]
             list(run_all([_action(agent, slot, work) for agent, work in pending if work]))
             senders = {number for _, numbers in inboxes for number in numbers}
             messages = {

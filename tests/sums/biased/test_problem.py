@@ -1,6 +1,6 @@
 """Completion with biases, held against a dense reference written here user by user."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,8 @@ import grassvine as gv
 from grassvine.checks.derivatives import taylor_slope
 from grassvine.foundations.errors import BasisError, DataError
 from grassvine.foundations.seeds import stream
-from grassvine.problems.biased_completion import BiasedCompletionProblem, BiasedModel
 from grassvine.problems.blocks import LEAST_VALUES_IN_BLOCK
+from grassvine.sums.biased.problem import BiasedCompletionProblem, BiasedModel
 
 
 def somewhere(
@@ -62,7 +62,7 @@ def by_the_book(table: gv.Ratings, model: BiasedModel) -> dict[str, Any]:
     seed=st.integers(0, 2**32),
     scarce=st.booleans(),
 )
-def test_the_kernel_does_what_the_definition_says(
+def test_the_kernel_follows_the_definition(
     rank: int, regularization: float, bias_regularization: float, seed: int, scarce: bool
 ) -> None:
     table = scarce_ratings(seed) if scarce else ratings(seed)
@@ -132,8 +132,8 @@ def test_predictions_have_the_squared_error_of_the_evaluation() -> None:
 def test_a_model_survives_as_arrays() -> None:
     model = somewhere(3, mu=0.25, mu_b=2.0)
     again = BiasedModel.from_arrays(model.arrays())
-    for name in model.__slots__:
-        np.testing.assert_array_equal(getattr(again, name), getattr(model, name))
+    for field in fields(model):
+        np.testing.assert_array_equal(getattr(again, field.name), getattr(model, field.name))
 
 
 def test_threads_do_not_change_bits() -> None:

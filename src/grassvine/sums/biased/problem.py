@@ -31,7 +31,7 @@ from grassvine.problems.base import Problem
 from grassvine.problems.blocks import Block, add_blocks, user_blocks
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class BiasedModel:
     """The shared part of the model; the users are a function of it and of their ratings.
 
@@ -88,6 +88,14 @@ class BiasedModel:
             "regularization": np.array([self.regularization, self.bias_regularization]),
         }
 
+    @cached_property
+    def kernel_arguments(self) -> tuple[Array, Array, Array]:
+        """The rows (A_i, 1), the terms μ₀ + c_i, and the diagonal matrix of the penalties."""
+        rank = self.factors.shape[1]
+        penalties = [self.regularization] * rank + [self.bias_regularization]
+        rows = np.hstack([self.factors, np.ones((self.n_items, 1))])
+        return rows, self.centre + self.item_biases, np.diag(penalties)
+
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[np.generic]]) -> "BiasedModel":
         """Return the model that :meth:`arrays` describes."""
@@ -127,14 +135,14 @@ class BiasedEvaluation:
 
 @dataclass(frozen=True)
 class BiasedCompletionProblem:
-    """The ratings of one agent's users, to be explained by a :class:`BiasedModel`.
+    """Matrix completion with biases (:class:`BiasedModel`) from the ratings of one agent's users.
 
     Parameters
     ----------
     ratings : Ratings
         The known entries.
     threads : int
-        Number of blocks of users that are processed at once. Results do not depend on it.
+        Number of blocks of users processed in parallel. It does not affect the bits of a result.
     """
 
     ratings: Ratings
@@ -209,13 +217,9 @@ class BiasedCompletionProblem:
                 "pass a model of the same items."
             )
         table = (self.ratings.starts, self.ratings.items, self.ratings.values)
-        rank = model.factors.shape[1]
-        rows = np.hstack([model.factors, np.ones((self.n_items, 1))])
-        common = model.centre + model.item_biases
-        ridge = np.diag([model.regularization] * rank + [model.bias_regularization])
 
         def run(users: Block, sums: list[Array]) -> None:
-            kernel(*users, *table, rows, common, ridge, *arguments, *sums)
+            kernel(*users, *table, *model.kernel_arguments, *arguments, *sums)
 
         return add_blocks(run, self._blocks, shapes, self.threads)
 
@@ -232,6 +236,6 @@ def as_biased_problem(problem: Problem) -> BiasedCompletionProblem:
 
 def _kernels() -> ModuleType:
     # Importing numba takes most of a second; only fits of ratings need it.
-    from grassvine.problems import _biased_kernels
+    from grassvine.sums.biased import _kernels
 
-    return _biased_kernels
+    return _kernels

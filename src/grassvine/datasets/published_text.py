@@ -10,22 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from grassvine.data.tables.files.content import BYTE_ORDER_MARK, LONGEST_LINE, refuse_foreign
 from grassvine.foundations.errors import DataError
 
 if TYPE_CHECKING:
     import polars as pl
 
 BLOCK = 2**25  # bytes
-LONGEST_LINE = 4096
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # written by spreadsheets before the first line
-
-EXCEL = "is an Excel workbook; open it and export the sheet as CSV"
-UNSUPPORTED: dict[bytes, str] = {
-    b"\x1f\x8b": "is compressed with gzip; decompress it and use the file inside",
-    b"PK\x03\x04": "is a zip archive; extract it and use the file inside",
-    b"\xd0\xcf\x11\xe0": EXCEL,
-    b"<": "is a web page, perhaps from a failed download; download the data file itself",
-}
 
 
 def find_files(path: str | os.PathLike[str], patterns: Sequence[str]) -> list[Path]:
@@ -71,17 +62,6 @@ def first_line(path: Path) -> bytes:
     if b"\0" in head:
         raise DataError(f"{path} is not a text file; use the published text file.")
     return head.splitlines()[0]
-
-
-def refuse_foreign(head: bytes, name: str) -> None:
-    """Raise an error if the file is empty or in an unsupported format that is common."""
-    if not head.strip():
-        raise DataError(f"{name} is empty; download or create it again.")
-    if head.startswith(b"PK") and b"[Content_Types].xml" in head:
-        raise DataError(f"{name} {EXCEL}.")
-    for magic, reason in UNSUPPORTED.items():
-        if head.lstrip().startswith(magic):
-            raise DataError(f"{name} {reason}.")
 
 
 @dataclass(frozen=True, slots=True)

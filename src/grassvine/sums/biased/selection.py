@@ -19,16 +19,16 @@ import numpy as np
 
 from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array, as_matrix
-from grassvine.problems.biased_completion import BiasedCompletionProblem, BiasedModel
-from grassvine.sums.biased_fit import (
+from grassvine.sums.biased.descent import (
     Point,
     StoppingCriteria,
     first_model,
+    initial_iterate,
     minimise,
 )
-from grassvine.sums.candidates import CandidateLog, with_candidates
-from grassvine.sums.program import Iterate, Program, ProgramOutcome, Subprogram, all_reduce
-from grassvine.sums.share import selection_share, with_share
+from grassvine.sums.biased.problem import BiasedCompletionProblem, BiasedModel
+from grassvine.sums.program import Program, ProgramOutcome, Subprogram, all_reduce
+from grassvine.sums.progress import CandidateLog, selection_share, with_candidates, with_share
 from grassvine.sums.statistics import rating_statistics
 
 # Where the searches start, the ratio of neighbouring candidates, and the ends of the grids.
@@ -103,7 +103,8 @@ def _choose(
     log: CandidateLog,
 ) -> Program:
     rest, held = problem.hold_out(share, seed)
-    statistics = yield from rating_statistics(rest.ratings, Iterate(start))
+    initial = initial_iterate(start, STRENGTH, BIAS_REGULARIZATION)
+    statistics = yield from rating_statistics(rest.ratings, initial)
 
     def fit(model: BiasedModel, strength: float, bias_regularization: float) -> Trial:
         first = replace(
@@ -162,7 +163,7 @@ def _choose(
     if best is None or not (yield from is_better(rest, held, best, alone)):
         log.chosen = alone.row
         first = alone.model
-        if best is not None and len(ranks) < 2:  # keep the rank that was asked for
+        if best is not None and len(ranks) < 2:  # keep the given rank
             first = replace(first, factors=np.zeros_like(best.model.factors))
         return (yield from _fit_all(problem, first, alone, criteria))
     log.chosen = best.row
@@ -175,7 +176,7 @@ def is_better(
     """Return whether a candidate beats the biases alone by more than one standard error.
 
     The standard error is that of the mean difference of squared errors over the held-out entries.
-    A smaller gain may be chance, and on sparse tables it usually is.
+    A smaller gain may be random, and on sparse tables it usually is.
     """
 
     def own() -> tuple[float, float, float]:
@@ -197,7 +198,7 @@ def search(
     bounds: tuple[float, float],
     fit: Callable[[float, Candidate], Trial],
 ) -> Trial:
-    """Search outward from a value while the held-out error falls: down, else up.
+    """Search from a value while the held-out error falls: first downwards, otherwise upwards.
 
     Parameters
     ----------

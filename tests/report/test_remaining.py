@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from grassvine.protocol.remaining import RemainingTime, in_words
+from grassvine.report.remaining import RemainingTime, in_words
 
 
 def test_the_rest_takes_as_long_as_the_share_did() -> None:

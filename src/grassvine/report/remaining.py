@@ -1,4 +1,4 @@
-"""The expected time until a task is done, from the share that is done."""
+"""The remaining time of an operation, estimated from its progress."""
 
 import math
 import time
@@ -8,7 +8,7 @@ LEAST = 0.03  # the share from which the first estimate is made
 
 
 class RemainingTime:
-    """Measures time from the first share, and again from a share that falls: another run began."""
+    """Estimates the remaining time; restarts when the share falls, as when another run begins."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):
         self._clock = clock

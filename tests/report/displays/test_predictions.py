@@ -1,6 +1,6 @@
 import numpy as np
 
-from grassvine.data.calibration import MAX_LEVELS, N_BINS, calibration
+from grassvine.report.displays.predictions import MAX_LEVELS, N_BINS, calibration
 
 
 def test_few_levels_are_kept_and_many_values_are_binned() -> None:

@@ -6,7 +6,7 @@ A = Σ u uᵀ and b = Σ (y − o)u:
     S v = b,  S = A + R,   v = (w, a),   e = u·v + o − y
 
 where R (``ridge``) is diagonal: μ for the weights, μ_b for the bias. The computation is
-organised as in ``_kernels.py``.
+organised as in ``problems/_kernels.py``.
 """
 
 from collections.abc import Callable
