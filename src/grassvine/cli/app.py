@@ -17,6 +17,7 @@ from grassvine.cli.models import fold_in, inspect, predict, recommend
 from grassvine.cli.multitask import multitask
 from grassvine.cli.output import AsJson, Overwrite, print_messages, print_object
 from grassvine.cli.pca import pca
+from grassvine.cli.peer import peer_app
 from grassvine.cli.reproduce import reproduce
 from grassvine.cli.runs import plot, rerun
 from grassvine.foundations.errors import MissingExtra
@@ -43,6 +44,7 @@ app.command()(rerun)
 app.command()(reproduce)
 app.command()(doctor)
 app.add_typer(data_app, name="data")
+app.add_typer(peer_app, name="peer")
 
 
 def _print_version(requested: bool) -> None:

@@ -50,8 +50,8 @@ def decode(data: bytes, shapes: Shapes, *, sender: int, slot: int) -> Message:
     types and values (:func:`checked_message`). The arrays are copied, so that they are aligned.
     """
     what = _named(sender, slot)
-    expected = 16 + sum(8 * math.prod(shape) for shape in shapes.values())
-    if not expected < len(data) <= expected + MAX_HEADER_BYTES:
+    expected = _content_bytes(shapes)
+    if not expected < len(data) <= encoded_bound(shapes):
         raise MessageError(
             f"{what} has {len(data)} bytes, not {expected} plus a short header; {SAME_PLAN}"
         )
@@ -71,6 +71,11 @@ def decode(data: bytes, shapes: Shapes, *, sender: int, slot: int) -> Message:
         arrays={name: arrays[name].copy() for name in shapes},
     )
     return checked_message(message, shapes, sender=sender, slot=slot)
+
+
+def encoded_bound(shapes: Shapes) -> int:
+    """Return the largest size in bytes of an encoded message with these arrays."""
+    return _content_bytes(shapes) + MAX_HEADER_BYTES
 
 
 def checked_message(message: Message, shapes: Shapes, *, sender: int, slot: int) -> Message:
@@ -97,6 +102,10 @@ def checked_message(message: Message, shapes: Shapes, *, sender: int, slot: int)
             )
     arrays = {name: np.require(message.arrays[name], requirements=["C", "A"]) for name in shapes}
     return Message(sender, slot, arrays)
+
+
+def _content_bytes(shapes: Shapes) -> int:
+    return 16 + sum(8 * math.prod(shape) for shape in shapes.values())
 
 
 def _named(sender: int, slot: int) -> str:

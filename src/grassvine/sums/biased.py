@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 
 from numpy.random import Generator
 
+from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import PlanError
 from grassvine.foundations.options import real_number, whole_number
 from grassvine.networks.graph import Network
@@ -85,17 +86,21 @@ class BiasedFactorization:
         """Create the agent that holds a problem."""
         for rank in self.ranks:
             whole_number("ranks", rank, least=0, most=plan.rank, why=f"the plan's is {plan.rank}")
-        program = self._program(plan, as_biased_problem(problem))
+        program = self.program(as_biased_problem(problem), plan.start(0), plan.seed)
         return SumAgent(number, problem, program, plan.network.tree)
 
-    def _program(self, plan: Setup, problem: BiasedCompletionProblem) -> Program:
-        start, criteria = plan.start(0), self._criteria()
+    def program(self, problem: BiasedCompletionProblem, start: Array, seed: int) -> Program:
+        """Return the program that every agent runs on its own problem.
+
+        :func:`grassvine.sums.program.run_pooled` runs the same program on pooled data.
+        """
+        criteria = self._criteria()
         if self.regularization != "auto":
             first = start[:, : self.ranks[0]] if self.ranks else start
             mu, mu_b = self.regularization, self.bias_regularization
             return fit_biased(problem, first, mu, mu_b, criteria)
         return choose_biased(
-            problem, start, ranks=self.ranks, share=self.share, seed=plan.seed, criteria=criteria
+            problem, start, ranks=self.ranks, share=self.share, seed=seed, criteria=criteria
         )
 
     def _most_sums(self) -> int:

@@ -5,9 +5,10 @@ twice changes nothing; what does not belong here ends the connection with a reas
 the conversation when it is complete, and is acknowledged when the member says that it is on disk.
 """
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from grassvine.engines.peers.frames import (
     MAX_CHUNK,
@@ -20,7 +21,6 @@ from grassvine.engines.peers.frames import (
     Refusal,
     Status,
 )
-from grassvine.foundations.errors import MessageError
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,20 @@ class Refused(Exception):
 class Conversation:
     """The state of the conversation with one neighbour.
 
-    ``incoming`` and ``outgoing`` are the slots at which the neighbour sends and receives.
-    ``received`` and ``acknowledged`` are the first slots of which nothing is known to be on disk,
-    here and there. They survive a lost connection; the rest of the mutable state does not.
+    Attributes
+    ----------
+    incoming, outgoing : sequences of int
+        The slots at which the neighbour sends and receives.
+    received, acknowledged : int
+        All messages of slots below these are on disk, here and there.
+    confirmed : bool
+        Whether the neighbour has on disk that this member has finished.
+    connected, greeted : bool
+        Whether there is a connection, and whether both sides have accepted it.
+    refusal : str
+        Why the last connection ended, if one side refused it.
+    last_status : Status or None
+        The last that was heard.
     """
 
     agreement: Agreement
@@ -76,7 +87,7 @@ class Conversation:
     outgoing: Sequence[int]
     received: int = 0
     acknowledged: int = 0
-    finished: bool = False
+    confirmed: bool = False
     connected: bool = False
     greeted: bool = False
     refusal: str = ""
@@ -90,6 +101,11 @@ class Conversation:
     def name(self) -> str:
         """The neighbour's name."""
         return self.agreement.names[self.neighbour]
+
+    @cached_property
+    def outgoing_slots(self) -> frozenset[int]:
+        """The slots at which the neighbour receives, for looking them up."""
+        return frozenset(self.outgoing)
 
     def connect(self, finished: bool) -> Hello:
         """Begin a connection and return the greeting."""
@@ -128,15 +144,11 @@ class Conversation:
         elif isinstance(frame, Data):
             return self._collect(frame, bound)
         elif isinstance(frame, Ack):
-            self._acknowledge(frame.received)
+            self.acknowledged = max(self.acknowledged, frame.received)
+            self.confirmed = self.confirmed or frame.finished
         else:
             self.last_status = frame
         return None
-
-    def persisted(self, slot: int) -> Ack:
-        """Note that the message of a slot is on disk, and return the acknowledgement."""
-        self.received = max(self.received, slot + 1)
-        return Ack(self.received)
 
     def due(self, payloads: Mapping[int, bytes]) -> Iterator[Data]:
         """Yield the frames of all payloads to send now, by slot; they then count as sent."""
@@ -183,13 +195,7 @@ class Conversation:
                 f"{hello.received} on; restore its newest folder, or begin a new plan."
             )
         self.greeted, self.refusal = True, ""
-        self._sent = hello.received
-        self._acknowledge(hello.received)
-
-    def _acknowledge(self, received: int) -> None:
-        if received > self._sent:
-            raise Refused(f"slot {received - 1} was acknowledged but not sent; start again.")
-        self.acknowledged = max(self.acknowledged, received)
+        self._sent = self.acknowledged = hello.received
 
     def _collect(self, frame: Data, bound: int) -> tuple[int, bytes] | None:
         if frame.slot < self._complete:  # it has arrived before
@@ -219,11 +225,6 @@ class Conversation:
         self._size, self._partial, self._complete = -1, bytearray(), frame.slot + 1
         return frame.slot, payload
 
-    def next_incoming(self, slot: int) -> int | None:
-        """Return the first slot after this one at which the neighbour sends."""
-        place = bisect_right(self.incoming, slot)
-        return self.incoming[place] if place < len(self.incoming) else None
-
     def _refused(self, reason: str) -> Refused:
         self.refusal = reason
         return Refused(reason)
@@ -234,8 +235,3 @@ def _difference(mine: Mapping[str, bytes], other: Mapping[str, bytes]) -> str:
     keys = sorted(key for key in {*mine, *other} if mine.get(key) != other.get(key))
     shown = ", ".join(keys[:3]) + (f" and {len(keys) - 3} more" if len(keys) > 3 else "")
     return f" in {shown}"[:MAX_TEXT] if keys else ""
-
-
-def payload_error(name: str, error: MessageError) -> MessageError:
-    """Return the error for a message that cannot be decoded, with the member's name."""
-    return error.within(name)

@@ -61,8 +61,9 @@ async def run_member(
     observe: Callable[[StepReport], object] = lambda report: None,
     opened: Callable[[int], object] = lambda port: None,
     seed: int = 0,
-) -> dict[int, Traffic]:
-    """Run a member until it leaves, and return the traffic with each neighbour.
+    traffic: dict[int, Traffic] | None = None,
+) -> None:
+    """Run a member until it leaves.
 
     It dials the neighbours that have an address, again and again, and accepts the others. If the
     task is cancelled, the links are closed and what was to be written is written.
@@ -87,10 +88,12 @@ async def run_member(
         Called with the port at which the member listens.
     seed : int, default=0
         Seed of the delays between attempts to connect.
+    traffic : dict, optional
+        Filled with the traffic with each neighbour.
     """
     if identity is not None:
         check_certificates(identity, neighbours)
-    run = _Run(member, journal, observe)
+    run = _Run(member, journal, observe, {} if traffic is None else traffic)
     dialling = [one for one in neighbours if one.address is not None]
     tasks: list[asyncio.Task[None]] = []
     async with AsyncExitStack() as stack:
@@ -108,16 +111,19 @@ async def run_member(
             task.add_done_callback(run.watch)
         await run.over
         await run.links.close_all()
-    return run.links.traffic
 
 
 class _Run:
     """Carries events to a member and its effects to where they belong."""
 
     def __init__(
-        self, member: StateMachine, journal: Journal, observe: Callable[[StepReport], object]
+        self,
+        member: StateMachine,
+        journal: Journal,
+        observe: Callable[[StepReport], object],
+        traffic: dict[int, Traffic],
     ):
-        self.links = Links(self.deliver)
+        self.links = Links(self.deliver, traffic)
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._member = member
         self._observe = observe

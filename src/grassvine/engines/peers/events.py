@@ -102,9 +102,9 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """The member has finished; ``unconfirmed`` neighbours may not have all of its messages."""
+    """The member has finished; ``missing`` neighbours had not when they were last heard."""
 
-    unconfirmed: tuple[int, ...] = ()
+    missing: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,8 +52,8 @@ def encode(frame: Frame) -> bytes:
             message = schema.Frame(
                 data=schema.Data(slot=slot, size=size, offset=offset, body=body, encoding=encoding)
             )
-        case Ack(received):
-            message = schema.Frame(ack=schema.Ack(received=received))
+        case Ack(received, finished):
+            message = schema.Frame(ack=schema.Ack(received=received, finished=finished))
         case Status(slot, finished, waiting_for, clock):
             status = schema.Status(
                 slot=slot, finished=finished, waiting_for=waiting_for, clock=clock
@@ -128,7 +128,8 @@ def _data(message: Any) -> Data:
 
 
 def _ack(message: Any) -> Ack:
-    return Ack(_within("the slot of an acknowledgement", message.received, MAX_INTEGER))
+    received = _within("the slot of an acknowledgement", message.received, MAX_INTEGER)
+    return Ack(received, message.finished)
 
 
 def _status(message: Any) -> Status:

@@ -1,0 +1,424 @@
+"""``grassvine peer``: identities, plans and checks of runs between organisations."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from grassvine.cli import options
+from grassvine.cli.flags import WRONG_INPUT, Commands
+from grassvine.cli.output import (
+    AsJson,
+    Overwrite,
+    print_messages,
+    print_object,
+    print_rows,
+    printable,
+)
+from grassvine.foundations.errors import Option, PlanError
+
+if TYPE_CHECKING:
+    from grassvine.peers.explain import Sent
+    from grassvine.peers.group_plan import GroupPlan
+
+peer_app = typer.Typer(
+    cls=Commands,
+    no_args_is_help=True,
+    help="Learn together with other organisations, each in a process of its own.",
+)
+
+PlanFile = Annotated[Path, typer.Argument(help="The plan of the run.", show_default=False)]
+Folder = Annotated[
+    Path | None,
+    typer.Option(metavar="FOLDER", help="Private folder of this member; found by name if omitted."),
+]
+
+
+def need_peers() -> None:
+    """Raise :class:`MissingExtra` unless what runs between organisations need is installed."""
+    from grassvine.foundations.extras import load_extra
+
+    for module in ("cryptography", "grpc", "mnemonic", "google.protobuf"):
+        load_extra(module, "grassvine peer", "peers")
+
+
+@peer_app.command()
+def init(
+    name: Annotated[
+        str, typer.Argument(help="Name of this member, such as clinic-a.", show_default=False)
+    ],
+    listen: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="Address at which others can connect."),
+    ] = None,
+    dial_only: Annotated[
+        bool, typer.Option("--dial-only", help="Open outgoing connections only.")
+    ] = False,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Private folder to create; in the user's data folder if omitted."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Create the keys of a member in a private folder, and its public card NAME.card."""
+    need_peers()
+    from grassvine.foundations.files import exists, write_whole
+    from grassvine.peers.cards import SUFFIX
+    from grassvine.peers.identity import create_identity
+    from grassvine.peers.names import as_name
+
+    if (listen is None) != dial_only:
+        raise PlanError(
+            "say either ", Option("listen"), " with an address, or ", Option("dial_only"), "."
+        )
+    card = Path(f"{as_name(name)}{SUFFIX}")
+    if card.exists():
+        raise exists(card)
+    identity = create_identity(name, listen, folder)
+    write_whole(card, identity.card.to_toml().encode())
+    found = {
+        "name": name,
+        "card": str(card),
+        "folder": str(identity.folder),
+        "valid until": f"{identity.card.x509.not_valid_after_utc:%Y-%m-%d}",
+        "certificate SHA-256": identity.card.fingerprint.hex(),
+    }
+    if as_json:
+        print_object(found)
+        return
+    print_rows(found)
+    print_messages(
+        [f"send {card} to whoever drafts the plan; the folder never leaves this computer"]
+    )
+
+
+@peer_app.command("plan")
+def draft(
+    cards: Annotated[list[Path], typer.Argument(help="Cards of all members.", show_default=False)],
+    kind: Annotated[
+        str, typer.Option(metavar="ratings|tasks|pca", help="What to learn.", show_default=False)
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="Plan to write.", show_default=False)
+    ],
+    items: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Ratings: table with the ids of all items."),
+    ] = None,
+    features: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,…", help="Tasks and components: columns that are features."),
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Tasks: column to predict.")
+    ] = None,
+    task: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Tasks: column with task ids.")
+    ] = None,
+    rank: Annotated[
+        int, typer.Option(help="Number of factors, dimension of the subspace, or components.")
+    ] = 10,
+    method: options.Method = "exact",
+    regularization: Annotated[
+        str | None,
+        typer.Option(metavar="FLOAT|auto", help="Ratings: regularisation strength."),
+    ] = None,
+    alpha: Annotated[
+        float | None, typer.Option(help="Tasks: regularisation strength; 1 if omitted.")
+    ] = None,
+    rho: Annotated[
+        str | None, typer.Option(metavar="FLOAT|auto", help="Consensus weight (gossip only).")
+    ] = None,
+    max_iter: Annotated[
+        int | None, typer.Option(help="Approximate number of updates per member (gossip only).")
+    ] = None,
+    lowest: Annotated[
+        float | None, typer.Option(help="Lowest rating there can be; with --highest.")
+    ] = None,
+    highest: Annotated[float | None, typer.Option(help="Highest rating there can be.")] = None,
+    holdout: Annotated[
+        float | None,
+        typer.Option(
+            metavar="FRACTION",
+            help="Fraction of its data that each member holds out to measure the common error; 0.1 "
+            "if omitted, 0 for components.",
+        ),
+    ] = None,
+    network: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="Who is linked to whom: auto, tree, ring, star, path or complete."
+        ),
+    ] = "auto",
+    seed: options.Seed = 0,
+    patience: Annotated[
+        float, typer.Option(metavar="SECONDS", help="How long to wait for an absent member.")
+    ] = 3600.0,
+    item: options.Item = None,
+    separator: options.Separator = None,
+    skip_rows: options.SkipRows = 0,
+    encoding: options.Encoding = None,
+    overwrite: Overwrite = False,
+    as_json: AsJson = False,
+) -> None:
+    """Draft the plan of a run from the cards of all members."""
+    need_peers()
+    from grassvine.foundations.files import exists
+    from grassvine.peers.cards import read_card
+    from grassvine.peers.group_plan import GroupPlan
+    from grassvine.peers.learning import Learning, MethodChoice
+    from grassvine.peers.member_data import Reading, read_catalogue
+
+    if out.exists() and not overwrite:
+        raise exists(out)
+    given: dict[str, Any] = {
+        "regularization": None
+        if regularization is None
+        else options.number_or_auto("regularization", regularization),
+        "alpha": alpha,
+        "rho": None if rho is None else options.number_or_auto("rho", rho),
+        "max_iter": max_iter,
+    }
+    chosen = {key: value for key, value in given.items() if value is not None}
+    choice = MethodChoice.of(kind, method, chosen)
+    members = [read_card(card) for card in cards]
+    for member in members:
+        member.require_valid()
+    wanted, other = ("items", features) if kind == "ratings" else ("features", items)
+    source = items if kind == "ratings" else features
+    if source is None or other is not None:
+        unwanted = "features" if wanted == "items" else "items"
+        raise PlanError(
+            f"a plan for {kind} takes ", Option(wanted), ", not ", Option(unwanted), "."
+        )
+    if kind == "ratings":
+        reading = Reading(separator=separator, skip_rows=skip_rows, encoding=encoding, item=item)
+        catalogue = read_catalogue(source, reading)
+    else:
+        catalogue = tuple(name.strip() for name in source.split(","))
+    learning = Learning(
+        kind=kind,
+        catalogue=catalogue,
+        rank=rank,
+        method=choice,
+        lowest=lowest,
+        highest=highest,
+        target=target,
+        task=task,
+        holdout=(0.0 if kind == "pca" else 0.1) if holdout is None else holdout,
+    )
+    plan = GroupPlan.draft(members, learning, network=network, seed=seed, patience=patience)
+    plan.save(out)
+    print_plan(plan, as_json)
+    print_messages([f"send {out} to all members; each reads 'grassvine peer explain {out}' first"])
+
+
+@peer_app.command()
+def explain(
+    plan: PlanFile,
+    member: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What this member sends; all if omitted.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say what leaves each member's house in a run, and what it reveals."""
+    need_peers()
+    from grassvine.peers.explain import explain as explained
+    from grassvine.peers.group_plan import read_plan
+
+    found = explained(read_plan(plan), member)
+    if as_json:
+        print_object(found.as_object())
+        return
+    for name, rows in found.sent.items():
+        for line in sent_lines(name, rows):
+            typer.echo(printable(line))
+    for sentence in found.sentences:
+        typer.echo(f"\n{printable(sentence)}")
+
+
+@peer_app.command()
+def join(
+    plan: PlanFile,
+    data: Annotated[str, typer.Argument(help="This member's own table.", show_default=False)],
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", metavar="FOLDER", help="Model to write.", show_default=False),
+    ],
+    folder: Folder = None,
+    words: Annotated[
+        str | None,
+        typer.Option(metavar="WORDS", help="The eight words of the plan, instead of the question."),
+    ] = None,
+    patience: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS", help="How long to wait for absent members; the plan's if omitted."
+        ),
+    ] = None,
+    shared_only: Annotated[
+        bool, typer.Option("--shared-only", help="Save no users or tasks.")
+    ] = False,
+    user: options.User = None,
+    item: options.Item = None,
+    rating: options.Rating = None,
+    separator: options.Separator = None,
+    skip_rows: options.SkipRows = 0,
+    encoding: options.Encoding = None,
+    overwrite: Overwrite = False,
+    as_json: AsJson = False,
+) -> None:
+    """Take part in a run with this member's own data; started again, it goes on where it was."""
+    need_peers()
+    from grassvine.models.persistence.files import may_replace
+    from grassvine.peers import join as joining
+    from grassvine.peers.group_plan import read_plan
+    from grassvine.peers.member_data import Reading
+    from grassvine.peers.run import run_peer
+
+    may_replace(out, overwrite)
+    agreed = read_plan(plan)
+    reading = Reading(
+        separator=separator,
+        skip_rows=skip_rows,
+        encoding=encoding,
+        user=user,
+        item=item,
+        rating=rating,
+    )
+    prepared = joining.prepare(agreed, data, folder=folder, reading=reading)
+    confirm(agreed, prepared.name, words)
+    state = joining.run(prepared, run_peer, patience)
+    joining.save_model(prepared, state, out, private=not shared_only, overwrite=overwrite)
+    found = {
+        "model": str(out),
+        "members": len(agreed.members),
+        "stop reason": "all members have finished",
+        **{name.replace("_", " "): value for name, value in joining.metrics(state).items()},
+    }
+    if as_json:
+        print_object(found)
+    else:
+        print_rows(found)
+
+
+def confirm(plan: "GroupPlan", name: str, words: str | None) -> None:
+    """Print what leaves the house and the words of the plan, and ask unless they are given."""
+    from grassvine.peers.explain import explain as explained
+    from grassvine.peers.words import same_words, words_of
+
+    if words is not None:
+        if not same_words(words, plan.digest):
+            raise PlanError(
+                "these are not the words of this plan; compare the plan files of all members, and "
+                "pass its words with ",
+                Option("words"),
+                ".",
+            )
+        return
+    for line in sent_lines(name, explained(plan, name).sent[name]):
+        typer.echo(printable(line), err=True)
+    typer.echo(f"\nThe words of the plan: {words_of(plan.digest)}", err=True)
+    if not typer.confirm("Do all members read the same words, and may this leave?", err=True):
+        raise typer.Exit(WRONG_INPUT)
+
+
+@peer_app.command()
+def doctor(
+    plan: PlanFile,
+    folder: Folder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check identity, certificates, port, proxy, and the way to each neighbour."""
+    need_peers()
+    from grassvine.peers.doctor import examine
+    from grassvine.peers.group_plan import read_plan
+
+    found = examine(read_plan(plan), folder)
+    fine = all(one.fine for one in found)
+    if as_json:
+        checks = [{"check": one.what, "fine": one.fine, "says": one.says} for one in found]
+        print_object({"fine": fine, "checks": checks})
+    else:
+        print_rows({one.what: f"{'ok' if one.fine else 'PROBLEM'}: {one.says}" for one in found})
+    if not fine:
+        raise typer.Exit(WRONG_INPUT)
+
+
+@peer_app.command()
+def status(
+    plan: PlanFile,
+    folder: Folder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show where the run of this member is."""
+    need_peers()
+    from grassvine.peers.group_plan import read_plan
+    from grassvine.peers.join import own_identity
+    from grassvine.peers.status import read_status
+
+    found = read_status(own_identity(read_plan(plan), folder).folder)
+    shown = found.as_object()
+    if as_json:
+        print_object(shown)
+        return
+    print_rows(
+        {
+            name.replace("_", " "): ", ".join(value) or None if isinstance(value, tuple) else value
+            for name, value in shown.items()
+        }
+    )
+
+
+def print_plan(plan: "GroupPlan", as_json: bool) -> None:
+    """Print who takes part, who dials whom, and the words of a plan."""
+    from grassvine.peers.words import words_of
+
+    learning, words = plan.learning, words_of(plan.digest)
+    links = [f"{dialler} dials {listener}" for dialler, listener in plan.links]
+    what = "items" if learning.kind == "ratings" else "features"
+    if as_json:
+        print_object(
+            {
+                "digest": plan.digest.hex(),
+                "words": words,
+                "members": [member.name for member in plan.members],
+                "links": [list(link) for link in plan.links],
+                "kind": learning.kind,
+                what: learning.n_items,
+                "rank": learning.rank,
+                "method": learning.method.name,
+            }
+        )
+        return
+    print_rows(
+        {
+            "members": "\n".join(
+                f"{member.name} ({member.address or 'dials only'})" for member in plan.members
+            ),
+            "links": "\n".join(links),
+            "kind": learning.kind,
+            what: learning.n_items,
+            "rank": learning.rank,
+            "method": learning.method.name,
+            "held out": f"{learning.holdout:.0%}",
+            "words": words,
+        }
+    )
+
+
+def sent_lines(name: str, rows: "tuple[Sent, ...]") -> list[str]:
+    """Return what a member sends, in lines of text."""
+    lines = [f"\n{name} sends"]
+    for row in rows:
+        whose = "its own data" if row.of == (name,) else f"the data of {', '.join(row.of)}"
+        times = "once" if row.most == 1 else f"up to {row.most:,} times"
+        lines += [
+            f"- {row.message} ({row.stage}): at most {row.nbytes:,} bytes, {times}, to "
+            f"{', '.join(row.to)}",
+            f"  from {whose}: {row.contains}",
+            f"  who receives it learns {row.reveals}",
+        ]
+    return lines

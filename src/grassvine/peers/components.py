@@ -1,0 +1,100 @@
+"""Samples of one member as a part of what all learn, and the components that it ends with."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.utils.extmath import svd_flip
+
+from grassvine.estimators.pca import CONSENSUS_SHARE
+from grassvine.foundations.arrays import Array
+from grassvine.gossip import Gossip
+from grassvine.models import SubspaceModel
+from grassvine.peers.learning import Learning
+from grassvine.peers.methods import gossip_of
+from grassvine.peers.totals import Totals
+from grassvine.problems import PCAProblem
+from grassvine.problems.base import Evaluation
+from grassvine.protocol.agent import State
+from grassvine.sums.program import Iterate, Subprogram, all_reduce
+
+COUNT, SUMS = "total.count", "total.sums"
+SQUARES, CAPTURED = "total.squares", "total.captured"
+
+
+@dataclass(frozen=True, eq=False)
+class MemberSamples:
+    """Samples of one member over the common features.
+
+    Parameters
+    ----------
+    learning : Learning
+    samples : array of shape (n_samples, n_features)
+    """
+
+    learning: Learning
+    samples: Array
+
+    @property
+    def n_items(self) -> int:
+        """The number of features."""
+        return self.samples.shape[1]
+
+    @property
+    def n_values(self) -> int:
+        """The number of entries."""
+        return self.samples.size
+
+    def evaluate(self, basis: Array) -> Evaluation:
+        """Return the cost of a basis for samples that are not centred."""
+        return PCAProblem(self.samples).evaluate(basis)
+
+    def sums_before(self, number: int, iterate: Iterate) -> Subprogram[Totals]:
+        """Sum what centres the samples."""
+        count, sums = yield from all_reduce(
+            iterate, lambda: (np.array([float(len(self.samples))]), self.samples.sum(axis=0))
+        )
+        totals = {COUNT: count, SUMS: sums}
+        if not self.learning.method.gossips:
+            return totals
+        (squares,) = yield from all_reduce(
+            iterate, lambda: (np.array([self.problem(totals).trace]),)
+        )
+        return {**totals, SQUARES: squares}
+
+    def problem(self, totals: Totals) -> PCAProblem:
+        """Return the components of samples centred by the mean of all."""
+        return PCAProblem(self.samples - _mean(totals))
+
+    def gossip(self, totals: Totals, n_agents: int) -> Gossip:
+        """Return gossip with a consensus weight on the scale of the samples."""
+        return gossip_of(self.learning, n_agents, float(totals[SQUARES][0]), CONSENSUS_SHARE)
+
+    def sums_after(self, totals: Totals, fitted: State, iterate: Iterate) -> Subprogram[Totals]:
+        """Sum the Gram matrix of the coordinates, and the squares."""
+
+        def own() -> tuple[Array, Array]:
+            problem = self.problem(totals)
+            coordinates = problem.samples @ np.asarray(fitted["basis"], dtype=np.float64)
+            return coordinates.T @ coordinates, np.array([problem.trace])
+
+        captured, squares = yield from all_reduce(iterate, own)
+        return {CAPTURED: captured, SQUARES: squares}
+
+    def model(self, state: State) -> SubspaceModel:
+        """Return the components, which are the same in all houses."""
+        basis = np.asarray(state["basis"], dtype=np.float64)
+        captured, rotation = np.linalg.eigh(np.asarray(state[CAPTURED], dtype=np.float64))
+        # Signs as in scikit-learn.
+        _, axes = svd_flip(None, (basis @ rotation[:, ::-1]).T, u_based_decision=False)
+        count = max(float(state[COUNT][0]) - 1.0, 1.0)
+        return SubspaceModel(
+            tuple(map(str, self.learning.catalogue)),
+            _mean(state),
+            np.ascontiguousarray(axes.T),
+            np.maximum(captured[::-1], 0.0) / count,
+            float(state[SQUARES][0]) / count,
+        )
+
+
+def _mean(totals: State) -> Array:
+    return np.asarray(totals[SUMS], dtype=np.float64) / max(float(totals[COUNT][0]), 1.0)

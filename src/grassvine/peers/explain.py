@@ -1,0 +1,125 @@
+"""What leaves a member's house in a run, generated from the plan."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from grassvine.peers.group_plan import GroupPlan
+from grassvine.peers.messages import MessageKind, kinds_of
+
+TLS = (
+    "All messages pass through TLS 1.3 between the members of a link; whoever watches the network "
+    "sees who talks to whom, when, and how much."
+)
+UNMASKED = (
+    "Sums are not masked (secrecy = none): a neighbour sees the part that it receives. Join only "
+    "if every member may know about the others what is listed here."
+)
+GOSSIP_WARNING = (
+    "WARNING: gossip hides nothing from the neighbours. From two consecutive messages a neighbour "
+    "computes the gradient of this member alone and, as a rule, which items occur in its data; for "
+    "a single user even the ratings. No setting prevents this: choose method exact unless that is "
+    "what everybody wants."
+)
+TOTALS = (
+    "Every member receives the totals over all members, and N - 1 members who compare theirs learn "
+    "the part of the last one."
+)
+MODEL = {
+    "ratings": "At the end all members have the same factors, biases and numbers of ratings of the "
+    "items; users, their ratings and their weights stay in their house.",
+    "tasks": "At the end all members have the same subspace, means and scales of the features; "
+    "tasks, their samples and their weights stay in their house.",
+    "pca": "At the end all members have the same mean, components and variances; samples stay in "
+    "their house.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """Messages of one kind that one member sends.
+
+    Attributes
+    ----------
+    message, stage : str
+    nbytes : int
+        The largest size of the numbers in one message.
+    most : int
+        How often at most.
+    to : tuple of str
+        The members who receive it.
+    of : tuple of str
+        The members whose data it was computed from.
+    contains, reveals : str
+    """
+
+    message: str
+    stage: str
+    nbytes: int
+    most: int
+    to: tuple[str, ...]
+    of: tuple[str, ...]
+    contains: str
+    reveals: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What each member sends, and sentences about all of it."""
+
+    sent: dict[str, tuple[Sent, ...]]
+    sentences: tuple[str, ...]
+
+    def as_object(self) -> dict[str, Any]:
+        """Return plain values."""
+        sent = {name: [asdict(one) for one in rows] for name, rows in self.sent.items()}
+        return {"sent": sent, "sentences": list(self.sentences)}
+
+
+def explain(plan: GroupPlan, member: str | None = None) -> Explanation:
+    """Return what one member sends in a run, or all of them."""
+    names = [one.name for one in plan.members]
+    chosen = names if member is None else [names[plan.number_of(member)]]
+    kinds = kinds_of(plan.learning, plan.network)
+    sent = {name: tuple(_sent_by(plan, name, kinds)) for name in chosen}
+    gossips = plan.learning.method.gossips
+    sentences = (GOSSIP_WARNING,) if gossips else (UNMASKED, TOTALS)
+    return Explanation(sent, (*sentences, MODEL[plan.learning.kind], TLS))
+
+
+def _sent_by(plan: GroupPlan, name: str, kinds: list[MessageKind]) -> list[Sent]:
+    """Return the parts that a member sends up the tree, the totals down, and its bases."""
+    number, tree = plan.number_of(name), plan.network.tree
+    parent = tree.parents[number]
+    children = _names(plan, tree.children(number))
+    neighbours = _names(plan, plan.network.neighbours(number))
+    branch = _names(plan, _branch(plan, number))
+    rows = []
+    for kind in kinds:
+        if kind.stage == "gossip":
+            rows.append(_row(kind, neighbours, (name,), kind.contains, kind.reveals))
+            continue
+        if parent >= 0:
+            rows.append(_row(kind, _names(plan, (parent,)), branch, kind.contains, kind.reveals))
+        if children:
+            everyone = tuple(one.name for one in plan.members)
+            total = f"the total of: {kind.contains}"
+            rows.append(_row(kind, children, everyone, total, "the total over all members"))
+    return rows
+
+
+def _row(
+    kind: MessageKind, to: tuple[str, ...], of: tuple[str, ...], contains: str, reveals: str
+) -> Sent:
+    return Sent(kind.name, kind.stage, kind.nbytes, kind.most, to, of, contains, reveals)
+
+
+def _branch(plan: GroupPlan, number: int) -> tuple[int, ...]:
+    """Return a member and all below it in the tree."""
+    found = [number]
+    for one in found:  # grows during the loop
+        found += plan.network.tree.children(one)
+    return tuple(sorted(found))
+
+
+def _names(plan: GroupPlan, numbers: tuple[int, ...]) -> tuple[str, ...]:
+    return tuple(plan.members[number].name for number in numbers)

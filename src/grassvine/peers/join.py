@@ -1,0 +1,195 @@
+"""Joining a run: everything before the first connection, and the model at the end."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+from grassvine.foundations.errors import Option, PlanError
+from grassvine.models import Card as ModelCard
+from grassvine.models.persistence.files import save
+from grassvine.models.persistence.forms import Model
+from grassvine.networks.timetable import Timetable
+from grassvine.peers.group_plan import GroupPlan, differing_entry
+from grassvine.peers.identity import OwnIdentity, default_folder, load_identity
+from grassvine.peers.member_data import OwnTable, Reading, read_member_data
+from grassvine.protocol.agent import Agent, State
+
+HELD_OUT = "total.held_out"
+RUNS = "runs"  # folder of journals within a private folder
+
+
+class RunPeer(Protocol):
+    """Runs one member until it has finished, and returns the final state of its agent.
+
+    Parameters
+    ----------
+    plan : GroupPlan
+    identity : OwnIdentity
+    create : function
+        Creates the agent of this member; called again if it has to be restored.
+    timetable : Timetable
+    journal : Path
+        The folder of this run, which is there already; a second call with the same one goes on
+        where the first was interrupted.
+    patience : float
+        After so many seconds without an absent neighbour the run ends with an error.
+    """
+
+    def __call__(
+        self,
+        plan: GroupPlan,
+        identity: OwnIdentity,
+        create: Callable[[], Agent],
+        timetable: Timetable,
+        journal: Path,
+        patience: float,
+        /,
+    ) -> State:
+        """Run the member."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """A member whose identity, plan and data fit together."""
+
+    plan: GroupPlan
+    identity: OwnIdentity
+    table: OwnTable
+
+    @property
+    def name(self) -> str:
+        """The name of the member."""
+        return self.identity.card.name
+
+    @property
+    def number(self) -> int:
+        """The number of the member."""
+        return self.plan.number_of(self.name)
+
+    @property
+    def journal(self) -> Path:
+        """The folder of this run within the private folder."""
+        return self.identity.folder / RUNS / self.plan.digest.hex()
+
+    def create(self) -> Agent:
+        """Create the agent of this member."""
+        return self.plan.run_plan.agent(self.number, self.table.data)
+
+
+def prepare(
+    plan: GroupPlan,
+    data: str,
+    *,
+    folder: Path | None = None,
+    reading: Reading | None = None,
+    now: datetime | None = None,
+) -> Prepared:
+    """Check that identity, plan and data fit together.
+
+    Parameters
+    ----------
+    data : str
+        The member's own table.
+    folder : Path, optional
+        The private folder; by default the one of whichever member has one on this computer.
+    now : datetime, optional
+        The time at which the certificates must be valid.
+    """
+    identity = own_identity(plan, folder)
+    for member in plan.members:
+        member.require_valid(now)
+    plan.require_same_timetable()
+    return Prepared(plan, identity, read_member_data(plan, data, reading))
+
+
+def own_identity(plan: GroupPlan, folder: Path | None) -> OwnIdentity:
+    """Return the identity of this member, whose card must be in the plan unchanged."""
+    if folder is None:
+        found = [default_folder(one.name) for one in plan.members]
+        here = [one for one in found if one.is_dir()]
+        if len(here) != 1:
+            names = ", ".join(one.name for one in here) or "none of its members"
+            raise PlanError(
+                f"this computer has the private folders of {names}; name one with ",
+                Option("folder"),
+                ".",
+            )
+        folder = here[0]
+    identity = load_identity(folder)
+    in_plan = plan.members[plan.number_of(identity.card.name)]
+    if in_plan != identity.card:
+        own, other = (
+            {k: str(v).encode() for k, v in c.as_table().items()} for c in (identity.card, in_plan)
+        )
+        raise PlanError(
+            f"the card of {identity.card.name} in the plan is not its own (it differs in "
+            f"{differing_entry(own, other)}); ask whoever drafted the plan to use your card."
+        )
+    return identity
+
+
+def run(prepared: Prepared, run_peer: RunPeer, patience: float | None = None) -> State:
+    """Run a prepared member, and return the final state of its agent."""
+    try:
+        prepared.journal.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as cause:
+        raise PlanError(
+            f"{prepared.journal} cannot be created ({cause.strerror}); free disk space, or mend "
+            "the private folder."
+        ) from None
+    plan = prepared.plan
+    return run_peer(
+        plan,
+        prepared.identity,
+        prepared.create,
+        plan.run_plan.timetable,
+        prepared.journal,
+        plan.limits.patience if patience is None else patience,
+    )
+
+
+def save_model(
+    prepared: Prepared,
+    state: State,
+    out: Path,
+    *,
+    private: bool = True,
+    overwrite: bool = False,
+) -> Model:
+    """Save the model of a member; the shared part has the same bytes in all houses."""
+    model: Model = prepared.table.data.model(state)
+    card = ModelCard(
+        f"{prepared.plan.learning.kind} of {len(prepared.plan.members)} members",
+        _parameters(prepared.plan),
+        metrics(state),
+    )
+    save(model, out, card, private=private, overwrite=overwrite)
+    return model
+
+
+def metrics(state: State) -> dict[str, float]:
+    """Return the common held-out error, if anything was held out that can be predicted."""
+    if HELD_OUT not in state:
+        return {}
+    squared_error, count = (float(one) for one in state[HELD_OUT])
+    return {"held_out_rmse": math.sqrt(squared_error / count)} if count else {}
+
+
+def _parameters(plan: GroupPlan) -> dict[str, Any]:
+    """Return what the model was learned with; the same for all members."""
+    learning = plan.learning
+    task = {} if learning.task is None else {"task": learning.task, "target": learning.target}
+    return {
+        "plan": plan.digest.hex(),
+        "members": ", ".join(member.name for member in plan.members),
+        "rank": learning.rank,
+        "method": learning.method.name,
+        **learning.method.options,
+        **task,
+        "holdout": learning.holdout,
+        "seed": plan.seed,
+    }

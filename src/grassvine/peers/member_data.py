@@ -1,0 +1,158 @@
+"""A member's own table, read and checked against the plan."""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import polars as pl
+
+from grassvine.data import hold_out_samples
+from grassvine.data.ids import UNKNOWN, Ids, as_known
+from grassvine.data.ratings import Ratings
+from grassvine.data.tables import RatingTable, read_table, tasks_from_frame
+from grassvine.data.tables.columns import guess_columns
+from grassvine.data.tables.rating_input import Missing
+from grassvine.data.tables.rating_table import Duplicates
+from grassvine.data.tables.sample_table import samples_from_frame
+from grassvine.datasets import read_ratings
+from grassvine.foundations.errors import DataError
+from grassvine.peers.components import MemberSamples
+from grassvine.peers.group_plan import GroupPlan
+from grassvine.peers.learning import Catalogue, in_order
+from grassvine.peers.ratings import MemberRatings
+from grassvine.peers.tasks import MemberTasks
+
+MemberData: TypeAlias = MemberRatings | MemberTasks | MemberSamples
+N_NAMED = 5  # unknown items that an error names
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How to read a member's table: the options of :func:`grassvine.datasets.read_ratings`.
+
+    The columns of users, items and ratings, and ``duplicates`` and ``missing``, are for ratings
+    only; tasks and components have the columns of the plan.
+    """
+
+    separator: str | None = None
+    skip_rows: int = 0
+    encoding: str | None = None
+    user: str | None = None
+    item: str | None = None
+    rating: str | None = None
+    duplicates: Duplicates = "error"
+    missing: Missing = "error"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OwnTable:
+    """A member's data as a part of the run, a hash of them, and what was assumed about the file."""
+
+    data: MemberData
+    data_hash: str
+    assumed: tuple[str, ...]
+    counts: dict[str, int]
+
+
+def read_member_data(plan: GroupPlan, path: str, reading: Reading | None = None) -> OwnTable:
+    """Read a member's own table for a plan."""
+    how = reading or Reading()
+    readers = {"ratings": _ratings, "tasks": _tasks, "pca": _samples}
+    return readers[plan.learning.kind](plan, path, how)
+
+
+def read_catalogue(path: str, reading: Reading | None = None) -> Catalogue:
+    """Return the distinct ids of the items in a table, in the order of a plan.
+
+    The table has a column of items, or only one column; it may be a table of ratings.
+    """
+    how = reading or Reading()
+    table = read_table(
+        path, separator=how.separator, skip_rows=how.skip_rows, encoding=how.encoding
+    )
+    names = table.frame.columns
+    if how.item is None and len(names) == 1:
+        column = table.frame[names[0]]
+    else:
+        column = table.frame[guess_columns(names, {"item": how.item})[0]["item"]]
+    ids, _ = Ids.number(column, "item")
+    kind = ids.series.dtype
+    if not (kind == pl.String or kind.is_integer()):
+        raise DataError(f"the item ids are of type {kind}; convert them to text.")
+    return tuple(in_order(tuple(ids.series.to_list())))
+
+
+def _ratings(plan: GroupPlan, path: str, how: Reading) -> OwnTable:
+    table = read_ratings(
+        path,
+        separator=how.separator,
+        skip_rows=how.skip_rows,
+        encoding=how.encoding,
+        user=how.user,
+        item=how.item,
+        rating=how.rating,
+        duplicates=how.duplicates,
+        missing=how.missing,
+        scale=plan.learning.scale,
+    )
+    items = Ids(pl.Series(plan.learning.catalogue))
+    numbers = items.numbers(as_known(table.items.series, items, "item"), "item")
+    unknown = np.flatnonzero(numbers == UNKNOWN)
+    if len(unknown):
+        few = ", ".join(map(repr, table.items.at(unknown[:N_NAMED])))
+        raise DataError(
+            f"{len(unknown)} of {len(numbers)} items are not in the plan's catalogue ({few}"
+            f"{', …' if len(unknown) > N_NAMED else ''}); leave their ratings out, or draft a plan "
+            "with a larger catalogue."
+        )
+    train, held = table.hold_out(plan.learning.holdout, plan.seed)
+
+    def renumbered(part: RatingTable) -> Ratings:
+        ratings = part.ratings
+        return Ratings.from_arrays(
+            ratings.users_of_values(),
+            numbers[ratings.items],
+            ratings.values,
+            n_users=ratings.n_users,
+            n_items=len(items),
+        )
+
+    data = MemberRatings(
+        plan.learning,
+        len(plan.members),
+        items,
+        table.users,
+        renumbered(train),
+        None if held is None else renumbered(held),
+    )
+    counts = {"users": table.n_users, "items": len(table.items), "ratings": table.n_ratings}
+    return OwnTable(data, table.digest(), table.assumed, counts)
+
+
+def _tasks(plan: GroupPlan, path: str, how: Reading) -> OwnTable:
+    learning = plan.learning
+    assert learning.target is not None and learning.task is not None
+    read = read_table(path, separator=how.separator, skip_rows=how.skip_rows, encoding=how.encoding)
+    table = tasks_from_frame(
+        read, target=learning.target, task=learning.task, features=_columns(learning.catalogue)
+    )
+    tasks, held = table.tasks, None
+    if learning.holdout:
+        tasks, held = hold_out_samples(tasks, learning.holdout, seed=plan.seed)
+    if not tasks.n_values:
+        raise DataError("the hold-out leaves no sample to learn from; use more samples.")
+    counts = {"tasks": table.tasks.n_tasks, "samples": table.tasks.n_values}
+    return OwnTable(
+        MemberTasks(learning, table.ids, tasks, held), table.digest(), table.assumed, counts
+    )
+
+
+def _samples(plan: GroupPlan, path: str, how: Reading) -> OwnTable:
+    read = read_table(path, separator=how.separator, skip_rows=how.skip_rows, encoding=how.encoding)
+    table = samples_from_frame(read, _columns(plan.learning.catalogue))
+    data = MemberSamples(plan.learning, table.samples)
+    return OwnTable(data, table.hash(), table.assumed, {"samples": len(table.samples)})
+
+
+def _columns(catalogue: Catalogue) -> list[str]:
+    return [str(name) for name in catalogue]

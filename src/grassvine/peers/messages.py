@@ -1,0 +1,288 @@
+"""Every kind of message of a run between members: how large, how often, and what it reveals."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from grassvine.networks import Network
+from grassvine.peers.averages import MEAN_STEPS
+from grassvine.peers.learning import EXACT, Learning
+from grassvine.peers.methods import LearnBySums, gossip_of
+from grassvine.sums.components import COLUMNS_PER_COMPONENT
+
+NUMBER_BYTES = 8
+COUNTS_REVEAL = (
+    "the exact list of items with ratings and how many ratings each has, the number of users and "
+    "the sum of the ratings"
+)
+GRADIENT_REVEALS = (
+    "the gradient of the branch; for a member with a single user, with the first message, that "
+    "user's ratings to rounding error"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MessageKind:
+    """A kind of message.
+
+    Attributes
+    ----------
+    name : str
+    stage : {"before", "fit", "gossip", "after"}
+    numbers : int
+        The largest count of float64 numbers in one message.
+    most : int
+        How often at most one member sends it up the tree, or to a neighbour that it meets.
+    contains : str
+    reveals : str
+        What the receiver learns of the data of the sender, or of its whole branch of the tree.
+    """
+
+    name: str
+    stage: str
+    numbers: int
+    most: int
+    contains: str
+    reveals: str
+
+    @property
+    def nbytes(self) -> int:
+        """The largest size of the numbers in one message, in bytes."""
+        return NUMBER_BYTES * self.numbers
+
+
+def kinds_of(learning: Learning, network: Network) -> list[MessageKind]:
+    """Return every kind of message that the members send, in the order of the run."""
+    around = {"ratings": _around_ratings, "tasks": _around_tasks, "pca": _around_components}
+    before, after = around[learning.kind](learning, network.n_agents)
+    if learning.method.gossips:
+        return [*before, *_gossip(learning, network), *after]
+    most = LearnBySums(learning).most_sums(network)
+    fit = {"ratings": _fit_ratings, "tasks": _fit_tasks, "pca": _fit_components}
+    return [*before, *fit[learning.kind](learning, most), *after]
+
+
+def largest_message(learning: Learning, network: Network) -> int:
+    """Return the largest number of bytes in the arrays of one message."""
+    return max(kind.nbytes for kind in kinds_of(learning, network))
+
+
+def _around_ratings(
+    learning: Learning, n_agents: int
+) -> tuple[list[MessageKind], list[MessageKind]]:
+    m = learning.n_items
+    ranges = 0 if learning.scale else 2 * n_agents
+    before = [
+        MessageKind(
+            "counts",
+            "before",
+            m + 2 + ranges,
+            1,
+            "how many ratings each item has, the number of users, the sum of the ratings"
+            + (", and every member's lowest and highest rating" if ranges else ""),
+            COUNTS_REVEAL
+            + ("; to all members, the range of each member's ratings" if ranges else ""),
+        )
+    ]
+    if learning.method.gossips:
+        before.append(_one("spread", "the sum of squared differences from the common mean"))
+    return before, _held_out(learning)
+
+
+def _around_tasks(learning: Learning, n_agents: int) -> tuple[list[MessageKind], list[MessageKind]]:
+    m = learning.n_items
+    before = [
+        MessageKind(
+            "means",
+            "before",
+            m + 1,
+            1,
+            "the number of samples, and the sum of each feature",
+            "the number of samples and the mean of each feature",
+        ),
+        MessageKind(
+            "variances",
+            "before",
+            m,
+            1,
+            "the sum of squared differences of each feature from its common mean",
+            "the variance of each feature",
+        ),
+    ]
+    if learning.method.gossips:
+        before.append(_one("spread", "the sum of squared targets, centred within each task"))
+    return before, _held_out(learning)
+
+
+def _around_components(
+    learning: Learning, n_agents: int
+) -> tuple[list[MessageKind], list[MessageKind]]:
+    m, r = learning.n_items, learning.rank
+    before = [
+        MessageKind(
+            "means",
+            "before",
+            m + 1,
+            1,
+            "the number of samples, and the sum of each feature",
+            "the number of samples and the mean of each feature",
+        )
+    ]
+    if learning.method.gossips:
+        before.append(_one("spread", "the sum of squares of the centred samples"))
+    after = MessageKind(
+        "axes",
+        "after",
+        r * r + 1,
+        1,
+        "the Gram matrix of the coordinates in the subspace, and the sum of squares",
+        "the covariance along the components",
+    )
+    return before, [after]
+
+
+def _held_out(learning: Learning) -> list[MessageKind]:
+    if not learning.holdout:
+        return []
+    contains = "squared error and number of the values held out"
+    return [MessageKind("held-out error", "after", 2, 1, contains, "how well the model fits them")]
+
+
+def _one(name: str, contains: str) -> MessageKind:
+    return MessageKind(name, "before", 1, 1, contains, "that number")
+
+
+def _fit_ratings(learning: Learning, most: int) -> list[MessageKind]:
+    m, r, choice = learning.n_items, learning.rank, learning.method
+    auto = choice.regularization == "auto"
+    parts = "counts, users and sums as above" + (
+        ", without what validation holds out" if auto else ""
+    )
+    if choice.name == EXACT:
+        kinds = [
+            MessageKind("statistics", "fit", m + 3, 2 if auto else 1, parts, COUNTS_REVEAL),
+            MessageKind(
+                "cost and gradient",
+                "fit",
+                m * r + m + r * r + 1,
+                most,
+                "cost, gradient of factors and item biases, Gram matrix of the users' weights",
+                GRADIENT_REVEALS,
+            ),
+        ]
+        return [*kinds, *(_validation(3, most) if auto else [])]
+    statistics = m + 3 if auto else m + 2
+    numbers = m * r + r * r + (3 if auto else 2)
+    kinds = [
+        MessageKind("statistics", "fit", statistics, 2 if auto else 1, parts, COUNTS_REVEAL),
+        _residuals(most),
+        MessageKind(
+            "direction",
+            "fit",
+            m,
+            most,
+            "the product of the table of clipped residuals with a common vector",
+            "which items have ratings, and a weighted sum of the residuals of each",
+        ),
+        MessageKind(
+            "cost and gradient",
+            "fit",
+            numbers,
+            most,
+            "cost, squared error, gradient and Gram matrix of the users' weights",
+            GRADIENT_REVEALS,
+        ),
+        _curvature(most),
+    ]
+    if auto:
+        return [*kinds, *_validation(1, 1)]
+    contains = "one block of r(r+1)/2 numbers per item, of sums over its users"
+    blocks = MessageKind(
+        "preconditioner", "fit", m * r * (r + 1) // 2, most, contains, "the weights of its users"
+    )
+    return [*kinds, blocks]
+
+
+def _fit_tasks(learning: Learning, most: int) -> list[MessageKind]:
+    m, r = learning.n_items, learning.rank
+    return [
+        MessageKind(
+            "moments",
+            "fit",
+            m * m + 1,
+            1,
+            "Σ XᵀX of the standardised features, and the number of tasks",
+            "the covariance of the features; with a single sample, that sample",
+        ),
+        MessageKind(
+            "cost and gradient",
+            "fit",
+            m * r + r * r + 2,
+            most,
+            "cost, squared error, gradient and Gram matrix of the tasks' weights",
+            "the gradient of the branch, from which weights of a single task can be computed",
+        ),
+        _curvature(most),
+    ]
+
+
+def _fit_components(learning: Learning, most: int) -> list[MessageKind]:
+    m, r = learning.n_items, learning.rank
+    whole = MessageKind(
+        "matrix",
+        "fit",
+        m * (m + 1) // 2,
+        1,
+        "the lower triangle of XᵀX of the centred samples",
+        "the covariance of all features; with a single sample, that sample",
+    )
+    block = MessageKind(
+        "block",
+        "fit",
+        m * r,
+        most,
+        "the product of XᵀX with a common block of r columns",
+        "the covariance of the features along those columns",
+    )
+    return [whole] if m + 1 <= 2 * COLUMNS_PER_COMPONENT * (r + 1) else [block]
+
+
+def _validation(numbers: int, most: int) -> list[MessageKind]:
+    contains = "error and number of the ratings that validation holds out"
+    return [MessageKind("validation", "fit", numbers, most, contains, "how well models fit them")]
+
+
+def _curvature(most: int) -> MessageKind:
+    contains = "the curvature of the cost along a common direction"
+    return MessageKind("curvature", "fit", 1, most, contains, "that number")
+
+
+def _residuals(most: int) -> MessageKind:
+    contains = "the sum of absolute residuals, and the number of ratings"
+    return MessageKind("size of residuals", "fit", 2, most, contains, "those two numbers")
+
+
+def _gossip(learning: Learning, network: Network) -> Iterator[MessageKind]:
+    m, r = learning.n_items, learning.rank
+    timetable = gossip_of(learning, network.n_agents).timetable(network, np.random.default_rng(0))
+    yield MessageKind(
+        "basis",
+        "gossip",
+        m * r,
+        timetable.n_slots,
+        "the member's own current basis",
+        "by two consecutive messages the member's gradient, and from it, as a rule, which items "
+        "occur in its data; for a single user even the ratings",
+    )
+    yield MessageKind(
+        "first basis", "after", m * r, 1, "the basis of the first member", "as every basis"
+    )
+    yield MessageKind(
+        "mean",
+        "after",
+        m * r,
+        MEAN_STEPS,
+        "the sum of the directions from the common mean to the members' bases",
+        "as every basis",
+    )

@@ -1,0 +1,161 @@
+"""Ratings of one member as a part of what all learn, and the model that it ends with."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from grassvine.data.ids import Ids
+from grassvine.data.ratings import Ratings
+from grassvine.estimators.completion import CONSENSUS_SHARE
+from grassvine.foundations.arrays import Array
+from grassvine.gossip import Gossip
+from grassvine.models import BiasedSolver, ItemPart, RatingsModel, SubspaceSolver
+from grassvine.peers.learning import EXACT, Learning
+from grassvine.peers.methods import gossip_of
+from grassvine.peers.totals import Totals
+from grassvine.problems import BiasedCompletionProblem, BiasedModel, CompletionProblem, Problem
+from grassvine.protocol.agent import State
+from grassvine.sums.program import Iterate, Subprogram, all_reduce
+
+COUNTS, RANGES = "total.counts", "total.ranges"
+NUMBERS = "total.numbers"  # users, sum of the ratings
+SQUARES = "total.squares"
+HELD_OUT = "total.held_out"  # squared error and number of held-out values that can be predicted
+
+
+@dataclass(frozen=True, eq=False)
+class MemberRatings:
+    """Ratings of one member over the catalogue.
+
+    Parameters
+    ----------
+    learning : Learning
+    n_members : int
+    items : Ids
+        The catalogue.
+    users : Ids
+    ratings : Ratings
+        Those to learn from.
+    held : Ratings or None
+        Those to measure on.
+    """
+
+    learning: Learning
+    n_members: int
+    items: Ids
+    users: Ids
+    ratings: Ratings
+    held: Ratings | None = field(default=None)
+
+    @property
+    def n_items(self) -> int:
+        """The number of items of the catalogue."""
+        return len(self.items)
+
+    @property
+    def n_values(self) -> int:
+        """The number of ratings to learn from."""
+        return self.ratings.n_values
+
+    def evaluate(self, model: BiasedModel) -> Any:
+        """Return the cost of the model with biases, and its derivatives."""
+        return BiasedCompletionProblem(self.ratings).evaluate(model)
+
+    def sums_before(self, number: int, iterate: Iterate) -> Subprogram[Totals]:
+        """Sum counts per item, users and ratings; without a scale, collect all ranges."""
+        values = self.ratings.values
+
+        def own() -> tuple[Array, Array, Array]:
+            counts = np.bincount(self.ratings.items, minlength=self.n_items).astype(np.float64)
+            users = float(np.count_nonzero(np.diff(self.ratings.starts)))
+            ranges = np.zeros((0 if self.learning.scale else self.n_members, 2))
+            if len(ranges):
+                ranges[number] = values.min(), values.max()
+            return counts, np.array([users, float(values.sum())]), ranges
+
+        counts, numbers, ranges = yield from all_reduce(iterate, own)
+        totals = {COUNTS: counts, NUMBERS: numbers, RANGES: ranges}
+        if not self.learning.method.gossips:
+            return totals
+        centre = _centre(totals)
+        (squares,) = yield from all_reduce(
+            iterate, lambda: (np.array([np.sum((values - centre) ** 2)]),)
+        )
+        return {**totals, SQUARES: squares}
+
+    def problem(self, totals: Totals) -> Problem:
+        """Return the model with biases, or the paper's formulation."""
+        choice = self.learning.method
+        if choice.name == EXACT:
+            return BiasedCompletionProblem(self.ratings)
+        if choice.regularization == "auto":
+            return CompletionProblem(self.ratings)
+        assert choice.regularization is not None
+        shifted = self.ratings.shifted(-_centre(totals))
+        return CompletionProblem(shifted, unobserved=choice.regularization)
+
+    def gossip(self, totals: Totals, n_agents: int) -> Gossip:
+        """Return gossip with a consensus weight on the scale of the centred ratings."""
+        squares = float(totals[SQUARES][0])
+        return gossip_of(self.learning, n_agents, squares, CONSENSUS_SHARE)
+
+    def sums_after(self, totals: Totals, fitted: State, iterate: Iterate) -> Subprogram[Totals]:
+        """Sum squared error and number of the held-out ratings whose user and item are known."""
+        held = self.held
+        if held is None:
+            return {}
+
+        def own() -> tuple[Array]:
+            model = self.model({**totals, **fitted})
+            users, items = self.users.at(held.users_of_values()), self.items.at(held.items)
+            found = model.predict(users, items, "nan")
+            wrong = (found.ratings - held.values)[found.known]
+            return (np.array([float(wrong @ wrong), float(len(wrong))]),)
+
+        (sums,) = yield from all_reduce(iterate, own)
+        return {HELD_OUT: sums}
+
+    def model(self, state: State) -> RatingsModel:
+        """Return the model: the same items in all houses, this member's users."""
+        shared = self._item_part(state)
+        return RatingsModel(shared, shared.users_from(self.users, self.ratings))
+
+    def _item_part(self, state: State) -> ItemPart:
+        totals = {name: np.asarray(state[name], float) for name in (COUNTS, NUMBERS, RANGES)}
+        scale = self.learning.scale
+        lowest, highest = scale or (
+            float(totals[RANGES][:, 0].min()),
+            float(totals[RANGES][:, 1].max()),
+        )
+        factors, biases, centre, solver = self._fitted(state, _centre(totals))
+        return ItemPart(
+            items=self.items,
+            factors=factors,
+            item_biases=biases,
+            centre=centre,
+            solver=solver,
+            lowest=lowest,
+            highest=highest,
+            counts=np.round(totals[COUNTS]).astype(np.int64),
+        )
+
+    def _fitted(
+        self, state: State, centre: float
+    ) -> tuple[Array, Array, float, BiasedSolver | SubspaceSolver]:
+        """Return factors, item biases, centre and how users are solved."""
+        choice = self.learning.method
+        if choice.name == EXACT:
+            model = BiasedModel.from_arrays(state)
+            solver = BiasedSolver(model.regularization, model.bias_regularization)
+            return model.factors, model.item_biases, model.centre, solver
+        basis = np.asarray(state["basis"], dtype=np.float64)
+        unobserved = choice.regularization
+        if unobserved == "auto":
+            centre, unobserved = float(state["centre"][0]), float(state["unobserved"][0])
+        assert unobserved is not None
+        return basis, np.zeros(self.n_items), centre, SubspaceSolver(unobserved)
+
+
+def _centre(totals: Totals) -> float:
+    return float(totals[NUMBERS][1]) / max(float(totals[COUNTS].sum()), 1.0)

@@ -1,0 +1,141 @@
+"""Tasks of one member as a part of what all learn, and the model that it ends with."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from grassvine.data.ids import Ids
+from grassvine.data.tasks import Tasks
+from grassvine.estimators.multitask import CONSENSUS_SHARE
+from grassvine.estimators.tasks import standardised
+from grassvine.foundations.arrays import Array
+from grassvine.gossip import Gossip
+from grassvine.models import FeaturePart, TaskPart, TasksModel
+from grassvine.models.tasks import centred
+from grassvine.peers.learning import Learning
+from grassvine.peers.methods import gossip_of
+from grassvine.peers.totals import Totals
+from grassvine.problems import MultitaskProblem
+from grassvine.problems.base import Evaluation
+from grassvine.protocol.agent import State
+from grassvine.sums.program import Iterate, Subprogram, all_reduce
+
+COUNT, SUMS, SPREAD = "total.count", "total.sums", "total.spread"
+SQUARES, HELD_OUT = "total.squares", "total.held_out"
+CONSTANT = 1e-12  # a feature varies less than its mean times this by rounding alone
+
+
+@dataclass(frozen=True, eq=False)
+class MemberTasks:
+    """Tasks of one member over the common features.
+
+    Parameters
+    ----------
+    learning : Learning
+    ids : Ids
+        The ids of the tasks.
+    tasks : Tasks
+        The samples to learn from.
+    held : Tasks or None
+        Samples of the same tasks to measure on.
+    """
+
+    learning: Learning
+    ids: Ids
+    tasks: Tasks
+    held: Tasks | None = None
+
+    @property
+    def n_items(self) -> int:
+        """The number of features."""
+        return self.tasks.n_items
+
+    @property
+    def n_values(self) -> int:
+        """The number of samples to learn from."""
+        return self.tasks.n_values
+
+    def evaluate(self, basis: Array) -> Evaluation:
+        """Return the cost of a basis for features that are not standardised."""
+        return MultitaskProblem(centred(self.tasks), self._alpha).evaluate(basis)
+
+    def sums_before(self, number: int, iterate: Iterate) -> Subprogram[Totals]:
+        """Sum what standardises the features."""
+        samples = np.concatenate(self.tasks.features)
+        count, sums = yield from all_reduce(
+            iterate, lambda: (np.array([float(len(samples))]), samples.sum(axis=0))
+        )
+        means = sums / max(float(count[0]), 1.0)
+        (spread,) = yield from all_reduce(
+            iterate, lambda: (np.sum((samples - means) ** 2, axis=0),)
+        )
+        totals = {COUNT: count, SUMS: sums, SPREAD: spread}
+        if not self.learning.method.gossips:
+            return totals
+
+        def own() -> tuple[Array]:
+            targets = self._fitted(totals).targets
+            return (np.array([sum(float(y @ y) for y in targets)]),)
+
+        (squares,) = yield from all_reduce(iterate, own)
+        return {**totals, SQUARES: squares}
+
+    def problem(self, totals: Totals) -> MultitaskProblem:
+        """Return the regressions on standardised features, without intercepts."""
+        return MultitaskProblem(self._fitted(totals), self._alpha)
+
+    def gossip(self, totals: Totals, n_agents: int) -> Gossip:
+        """Return gossip with a consensus weight on the scale of the targets."""
+        return gossip_of(self.learning, n_agents, float(totals[SQUARES][0]), CONSENSUS_SHARE)
+
+    def sums_after(self, totals: Totals, fitted: State, iterate: Iterate) -> Subprogram[Totals]:
+        """Sum squared error and number of the held-out samples."""
+        held = self.held
+        if held is None:
+            return {}
+
+        def own() -> tuple[Array]:
+            model = self.model({**totals, **fitted})
+            assert model.private is not None
+            wrong = [
+                model.shared.standardised(x) @ (model.shared.basis @ w) + b - y
+                for x, y, w, b, known in zip(
+                    held.features,
+                    held.targets,
+                    model.private.weights,
+                    model.private.intercepts,
+                    model.private.counts > 0,
+                    strict=True,
+                )
+                if known
+            ]
+            squares = sum(float(one @ one) for one in wrong)
+            return (np.array([squares, float(sum(map(len, wrong)))]),)
+
+        (sums,) = yield from all_reduce(iterate, own)
+        return {HELD_OUT: sums}
+
+    def model(self, state: State) -> TasksModel:
+        """Return the model: the same features in all houses, this member's tasks."""
+        means, scales = _standards(state)
+        names = tuple(map(str, self.learning.catalogue))
+        basis = np.asarray(state["basis"], dtype=np.float64)
+        shared = FeaturePart(names, basis, means, scales, self._alpha, True)
+        counts = np.array([len(y) for y in self.tasks.targets], dtype=np.int64)
+        return TasksModel(shared, TaskPart(self.ids, *shared.solve(self.tasks), counts))
+
+    @property
+    def _alpha(self) -> float:
+        assert self.learning.method.alpha is not None
+        return self.learning.method.alpha
+
+    def _fitted(self, totals: Totals) -> Tasks:
+        return centred(standardised(self.tasks, *_standards(totals)))
+
+
+def _standards(totals: State) -> tuple[Array, Array]:
+    """Return the means and scales that standardise all samples; a constant has scale 1."""
+    count = max(float(totals[COUNT][0]), 1.0)
+    means = np.asarray(totals[SUMS], dtype=np.float64) / count
+    scales = np.sqrt(np.asarray(totals[SPREAD], dtype=np.float64) / count)
+    return means, np.where(scales <= CONSTANT * np.abs(means), 1.0, scales)
