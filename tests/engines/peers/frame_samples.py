@@ -43,7 +43,7 @@ FRAMES: st.SearchStrategy[Frame] = st.one_of(
         finished=st.booleans(),
     ),
     _data(),
-    st.builds(Ack, SLOTS),
+    st.builds(Ack, SLOTS, st.booleans()),
     st.builds(
         Status,
         SLOTS,
@@ -67,7 +67,7 @@ def invalid(frame: Frame) -> str | None:
         case Data(slot, size, offset, body, encoding):
             integers = [slot, size, offset]
             good = encoding == PLAIN and 0 < len(body) <= MAX_CHUNK and offset + len(body) <= size
-        case Ack(received):
+        case Ack(received, _):
             integers, good = [received], True
         case Status(slot, _, waiting_for, clock):
             integers = [slot, *waiting_for]

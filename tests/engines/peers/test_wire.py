@@ -106,7 +106,7 @@ def test_values_out_of_range_are_refused(frame: Frame, sentence: str) -> None:
         (encode(Ack(1)) + b"\x32\x00", "unknown or repeated fields"),
         (encode(Ack(1)) + encode(Ack(2)), "unknown or repeated fields"),
         (encode(Ack(1)) + encode(Refusal("no")), "unknown or repeated fields"),
-        (b"\x1a\x04\x08\x05\x10\x01", "unknown or repeated fields"),  # in the acknowledgement
+        (b"\x1a\x04\x08\x05\x48\x01", "unknown or repeated fields"),  # in the acknowledgement
         (b"\x1a\x03\x08\x85\x00", "unknown or repeated fields"),  # the number 5, in two bytes
         (b"\x1a\x02\x08\x00", "unknown or repeated fields"),  # what is 0 is left out
         (b"\x2a\x04\x0a\x02\xff\xfe", "not a valid protocol buffer"),  # not UTF-8
