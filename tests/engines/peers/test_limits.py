@@ -16,7 +16,7 @@ from tests.engines.peers.certificate_cases import card, numbered, signed
 from tests.engines.peers.doubles import MemoryJournal, Recorder
 
 from grassvine.engines.peers import channel, links
-from grassvine.engines.peers.channel import METHOD, Stream, dialled
+from grassvine.engines.peers.channel import METHOD, dialled
 from grassvine.engines.peers.credentials import (
     Identity,
     channel_credentials,
@@ -26,6 +26,7 @@ from grassvine.engines.peers.driver import run_member
 from grassvine.engines.peers.events import Connected, Disconnected, Effect, Event, Received, Send
 from grassvine.engines.peers.extra import load_grpc
 from grassvine.engines.peers.frames import MAX_CHUNK, MAX_FRAME, Ack, Data, Refusal
+from grassvine.engines.peers.links import Stream
 from grassvine.engines.peers.wire import decode, encode
 
 A, B, C = (numbered(signed(name), number) for number, name in enumerate("abc"))
