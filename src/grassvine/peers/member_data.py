@@ -1,7 +1,7 @@
 """A member's own table, read and checked against the plan."""
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -67,9 +67,15 @@ def read_catalogue(path: str, reading: Reading | None = None) -> Catalogue:
     The table has a column of items, or only one column; it may be a table of ratings.
     """
     how = reading or Reading()
-    table = read_table(
-        path, separator=how.separator, skip_rows=how.skip_rows, encoding=how.encoding
-    )
+    rules: dict[str, Any] = {"skip_rows": how.skip_rows, "encoding": how.encoding}
+    try:
+        table = read_table(path, separator=how.separator, **rules)
+    except DataError:  # a list with one id per line has no separators to detect
+        if how.separator is not None:
+            raise
+        table = read_table(path, separator=",", **rules)
+        if len(table.frame.columns) > 1:
+            raise
     names = table.frame.columns
     if how.item is None and len(names) == 1:
         column = table.frame[names[0]]
