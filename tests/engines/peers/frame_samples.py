@@ -31,6 +31,7 @@ def _data(draw: st.DrawFn) -> Data:
     return Data(draw(SLOTS), size, offset, body, PLAIN)
 
 
+DATA = _data()
 FRAMES: st.SearchStrategy[Frame] = st.one_of(
     st.builds(
         Hello,
@@ -42,7 +43,7 @@ FRAMES: st.SearchStrategy[Frame] = st.one_of(
         received=SLOTS,
         finished=st.booleans(),
     ),
-    _data(),
+    DATA,
     st.builds(Ack, SLOTS, st.booleans()),
     st.builds(
         Status,
