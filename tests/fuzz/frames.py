@@ -21,7 +21,7 @@ DIGEST = bytes(range(32))
 SAMPLES: tuple[Frame, ...] = (
     Hello(1, 2, DIGEST, {"seed": DIGEST, "network": DIGEST}, b"signature", 17, True),
     Data(5, 300, 100, bytes(range(200))),
-    Ack(17),
+    Ack(17, True),
     Status(17, False, (1, 3, 300), 1.7e9),
     Refusal("the plans of a and b differ in seed."),
 )

@@ -31,6 +31,7 @@ def _data(draw: st.DrawFn) -> Data:
     return Data(draw(SLOTS), size, offset, body, PLAIN)
 
 
+DATA = _data()
 FRAMES: st.SearchStrategy[Frame] = st.one_of(
     st.builds(
         Hello,
@@ -42,8 +43,8 @@ FRAMES: st.SearchStrategy[Frame] = st.one_of(
         received=SLOTS,
         finished=st.booleans(),
     ),
-    _data(),
-    st.builds(Ack, SLOTS),
+    DATA,
+    st.builds(Ack, SLOTS, st.booleans()),
     st.builds(
         Status,
         SLOTS,
@@ -67,7 +68,7 @@ def invalid(frame: Frame) -> str | None:
         case Data(slot, size, offset, body, encoding):
             integers = [slot, size, offset]
             good = encoding == PLAIN and 0 < len(body) <= MAX_CHUNK and offset + len(body) <= size
-        case Ack(received):
+        case Ack(received, _):
             integers, good = [received], True
         case Status(slot, _, waiting_for, clock):
             integers = [slot, *waiting_for]

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
@@ -34,9 +35,9 @@ from grassvine.engines.peers.credentials import (
 from grassvine.engines.peers.driver import run_member
 from grassvine.engines.peers.events import Connected, Received
 from grassvine.engines.peers.extra import load_grpc, load_peers_extra
-from grassvine.engines.peers.frames import Ack
+from grassvine.engines.peers.frames import Ack, Frame
 from grassvine.engines.peers.probe import explain_refusal
-from grassvine.engines.peers.wire import encode
+from grassvine.engines.peers.wire import decode, encode
 from grassvine.foundations.errors import PlanError
 
 load_grpc()  # which sets what gRPC reads when it starts
@@ -96,10 +97,12 @@ async def listener(member: Recorder, known: Sequence[Identity]) -> AsyncIterator
         member, 0, A, cards, MemoryJournal(), listen="127.0.0.1:0", opened=opened.set_result
     )
     task = asyncio.create_task(running)
-    await asyncio.wait({task, opened}, return_when=asyncio.FIRST_COMPLETED)
-    yield f"127.0.0.1:{opened.result()}"
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
+    task.add_done_callback(lambda _: opened.cancel())
+    try:
+        yield f"127.0.0.1:{await opened}"
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 async def dial(identity: Identity | None, neighbour: Neighbour) -> str:
@@ -127,8 +130,12 @@ async def dial_without_certificate(address: str) -> str:
 def decoded(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """All bytes that members decode as frames."""
     seen: list[bytes] = []
-    decode = links.decode
-    monkeypatch.setattr(links, "decode", lambda data: (seen.append(data), decode(data))[1])
+
+    def noted(data: bytes) -> Frame:
+        seen.append(data)
+        return decode(data)
+
+    monkeypatch.setattr(links, "decode", noted)
     return seen
 
 
@@ -195,7 +202,7 @@ def test_a_dialling_member_refuses_a_certificate(name: str, decoded: list[bytes]
     received = []
 
     async def scene() -> str:
-        async def link(_: object, context: grpc.aio.ServicerContext) -> None:
+        async def link(_: object, context: Any) -> None:
             received.append(await context.read())
 
         handler = grpc.stream_stream_rpc_method_handler(link)

@@ -24,8 +24,7 @@ from grassvine.engines.peers.events import (
     Send,
     Tick,
 )
-from grassvine.engines.peers.extra import load_peers_extra
-from grassvine.engines.peers.links import Links, Traffic
+from grassvine.engines.peers.links import Links, Traffic, connection_errors
 from grassvine.engines.peers.probe import explain_refusal
 from grassvine.engines.peers.workers import Journal, Worker, compute, write_to
 from grassvine.foundations.blas import one_blas_thread
@@ -123,7 +122,7 @@ class _Run:
         observe: Callable[[StepReport], object],
         traffic: dict[int, Traffic],
     ):
-        self.links = Links(self.deliver, traffic)
+        self.links = Links(self.deliver, self._fail, traffic)
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._member = member
         self._observe = observe
@@ -196,7 +195,6 @@ async def _keep_dialling(
     run: _Run, own: int, identity: Identity | None, neighbour: Neighbour, random: Generator
 ) -> None:
     """Open a link to a neighbour, and again whenever it ends."""
-    rpc_error = load_peers_extra("grpc").RpcError
     waits, told = delays(random), ""
     while True:
         try:
@@ -204,7 +202,7 @@ async def _keep_dialling(
                 told = ""
                 if await run.links.run(neighbour.number, opened):
                     waits = delays(random)
-        except (rpc_error, TimeoutError) as error:
+        except connection_errors() as error:
             sentence = await asyncio.to_thread(explain_refusal, identity, neighbour)
             if sentence != told:
                 log.warning("%s", sentence)

@@ -3,11 +3,11 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from grassvine.engines.peers.events import Connected, Disconnected, Event, Received
+from grassvine.engines.peers.extra import load_grpc, load_peers_extra
 from grassvine.engines.peers.frames import Frame, Hello, Refusal
 from grassvine.engines.peers.wire import decode, encode
 from grassvine.foundations.errors import MessageError
@@ -18,8 +18,6 @@ CLOSE_SECONDS = 5.0
 MAX_QUEUED = 2**12  # frames
 
 log = logging.getLogger("grassvine.peers")
-
-Deliver = Callable[[Event], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +37,12 @@ class Traffic:
     bytes_sent: int = 0
     frames_received: int = 0
     bytes_received: int = 0
+
+
+def connection_errors() -> tuple[type[Exception], ...]:
+    """Return the exceptions that mean that a connection failed, ended or stalled."""
+    grpc, aio = load_peers_extra("grpc"), load_grpc()
+    return grpc.RpcError, aio.BaseError, asyncio.InvalidStateError, TimeoutError
 
 
 class Link:
@@ -77,7 +81,7 @@ class Link:
             task.cancel()
 
     async def run(self) -> None:
-        """Send and receive until either side ends the link."""
+        """Send and receive until either side ends the link; raises the errors of the program."""
         self._tasks = [asyncio.create_task(self._write()), asyncio.create_task(self._read())]
         try:
             await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -85,9 +89,12 @@ class Link:
                 await asyncio.wait(self._tasks, timeout=CLOSE_SECONDS)
         finally:
             self.abandon()
-            for error in await asyncio.gather(*self._tasks, return_exceptions=True):
-                if isinstance(error, Exception):
-                    log.debug("a link ended: %r", error)
+            ended = await asyncio.gather(*self._tasks, return_exceptions=True)
+        for error in ended:
+            if isinstance(error, connection_errors()):
+                log.debug("a link ended: %r", error)
+            elif isinstance(error, Exception):
+                raise error
 
     async def _write(self) -> None:
         while (frame := await self._queue.get()) is not None:
@@ -124,7 +131,8 @@ class Link:
 class Links:
     """The open links of a member; a newer one to the same neighbour replaces the older."""
 
-    deliver: Deliver
+    deliver: Callable[[Event], None]
+    fail: Callable[[BaseException], None]
     traffic: dict[int, Traffic] = field(default_factory=dict)
     _open: dict[int, Link] = field(default_factory=dict)
     _running: set[asyncio.Task[Any]] = field(default_factory=set)
@@ -168,11 +176,10 @@ class Links:
         self._running.add(running)
         try:
             await running
+        except Exception as error:
+            self.fail(error)
         finally:
             self._running.discard(running)
-            running.cancel()
-            with suppress(asyncio.CancelledError):
-                await running
             if self._open.get(neighbour) is link:
                 del self._open[neighbour]
                 self.deliver(Disconnected(neighbour))

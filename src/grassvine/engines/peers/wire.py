@@ -30,6 +30,9 @@ MAX_DIGESTS = 2**12
 MAX_KEY = 200  # characters
 MAX_SIGNATURE = 2**10
 DIGEST_LENGTH = 32  # of SHA-256
+# The tags of the fields Frame.data and Data.body: number and kind (2, bytes of a given length).
+DATA_FIELD = bytes([2 << 3 | 2])
+BODY_FIELD = bytes([4 << 3 | 2])
 ENCODINGS = frozenset({PLAIN})
 
 
@@ -49,9 +52,8 @@ def encode(frame: Frame) -> bytes:
             )
             message = schema.Frame(hello=hello)
         case Data(slot, size, offset, body, encoding):
-            message = schema.Frame(
-                data=schema.Data(slot=slot, size=size, offset=offset, body=body, encoding=encoding)
-            )
+            rest = schema.Data(slot=slot, size=size, offset=offset, encoding=encoding)
+            return b"".join([_head(rest.SerializeToString(), len(body)), body])
         case Ack(received, finished):
             message = schema.Frame(ack=schema.Ack(received=received, finished=finished))
         case Status(slot, finished, waiting_for, clock):
@@ -79,9 +81,33 @@ def decode(data: bytes) -> Frame:
     if variant == "hello" and message.hello.version != PROTOCOL_VERSION:
         return Hello(message.hello.version, 0, bytes(DIGEST_LENGTH))
     content = getattr(message, variant)
-    if message.ByteSize() != len(data) or _has_unknown_fields(message, content):
+    body = content.body if variant == "data" else b""
+    if body:
+        content.ClearField("body")
+        length = len(_head(content.SerializeToString(), len(body))) + len(body)
+    else:
+        length = message.ByteSize()
+    if length != len(data) or _has_unknown_fields(message, content):
         raise MessageError(f"a frame ({variant}) has unknown or repeated fields.")
-    return _READERS[variant](content)
+    return _data(content, body) if variant == "data" else _READERS[variant](content)
+
+
+def _head(rest: bytes, length: int) -> bytes:
+    """Return what precedes the body of :class:`Data`, whose other fields are ``rest``.
+
+    The library of protocol buffers would write the same, and copy the body four times.
+    """
+    head = rest + BODY_FIELD + _varint(length)
+    return DATA_FIELD + _varint(len(head) + length) + head
+
+
+def _varint(number: int) -> bytes:
+    """Return a number as protocol buffers write it: seven bits a byte, the lowest first."""
+    groups = []
+    while number > 127:
+        groups.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*groups, number])
 
 
 def _has_unknown_fields(*messages: Any) -> bool:
@@ -111,8 +137,7 @@ def _hello(message: Any) -> Hello:
     )
 
 
-def _data(message: Any) -> Data:
-    body = message.body
+def _data(message: Any, body: bytes) -> Data:
     size = _within("the size of a message", message.size, MAX_INTEGER)
     offset = _within("the offset of a part", message.offset, MAX_INTEGER)
     if not 0 < len(body) <= MAX_CHUNK:
@@ -153,7 +178,6 @@ def _refusal(message: Any) -> Refusal:
 
 _READERS: dict[str, Callable[[Any], Frame]] = {
     "hello": _hello,
-    "data": _data,
     "ack": _ack,
     "status": _status,
     "refusal": _refusal,
