@@ -1,5 +1,6 @@
 """``grassvine peer join``: everything before the first connection, and the model at the end."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -116,6 +117,12 @@ def confirm(prepared: "Prepared", words: str | None, *, yes: bool) -> None:
     print_messages([f"The words of the plan: {own}"])
     if yes:
         return
+    if not sys.stdin.isatty():
+        raise PlanError(
+            "nobody can be asked here; compare the words with all members, and pass them with ",
+            Option("words"),
+            ".",
+        )
     print_messages(["Call the other members, and let everybody read these words aloud."])
     if not typer.confirm(
         "Do all members have the same words, and may this leave the house?", err=True

@@ -1,7 +1,7 @@
 """A member's own table, read and checked against the plan."""
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -9,13 +9,13 @@ import polars as pl
 from grassvine.data import hold_out_samples
 from grassvine.data.ids import UNKNOWN, Ids, as_known
 from grassvine.data.ratings import Ratings
-from grassvine.data.tables import RatingTable, read_table, tasks_from_frame
-from grassvine.data.tables.columns import guess_columns
+from grassvine.data.tables import RatingTable, Table, read_table, tasks_from_frame
+from grassvine.data.tables.columns import columns_by_role, guess_columns
 from grassvine.data.tables.rating_input import Missing
 from grassvine.data.tables.rating_table import Duplicates
 from grassvine.data.tables.sample_table import samples_from_frame
 from grassvine.datasets import read_ratings
-from grassvine.foundations.errors import DataError
+from grassvine.foundations.errors import DataError, Option
 from grassvine.peers.components import MemberSamples
 from grassvine.peers.group_plan import GroupPlan
 from grassvine.peers.learning import Catalogue, in_order
@@ -61,25 +61,47 @@ def read_member_data(plan: GroupPlan, path: str, reading: Reading | None = None)
     return readers[plan.learning.kind](plan, path, how)
 
 
-def read_catalogue(path: str, reading: Reading | None = None) -> Catalogue:
-    """Return the distinct ids of the items in a table, in the order of a plan.
+def read_catalogue(path: str, reading: Reading | None = None) -> tuple[Catalogue, tuple[str, ...]]:
+    """Return the distinct ids of the items in a table, and what was assumed about the file.
 
-    The table has a column of items, or only one column; it may be a table of ratings.
+    The table has a column of items among others, such as one of ratings, or one id per line.
     """
     how = reading or Reading()
-    table = read_table(
-        path, separator=how.separator, skip_rows=how.skip_rows, encoding=how.encoding
-    )
+    table = _catalogue_table(path, how)
     names = table.frame.columns
-    if how.item is None and len(names) == 1:
-        column = table.frame[names[0]]
-    else:
-        column = table.frame[guess_columns(names, {"item": how.item})[0]["item"]]
+    chosen = how.item
+    if chosen is None and len(names) == 1 and names[0].startswith("column "):
+        chosen = names[0]  # a file without a header
+    if chosen is None and len(names) == 1 and "item" not in columns_by_role(names):
+        raise DataError(
+            f"it is not clear whether {names[0]!r} in {path} is an item or a header; write 'item' "
+            "in the first line, or use ",
+            Option("item"),
+            " with the name of the column.",
+        )
+    column = table.frame[guess_columns(names, {"item": chosen})[0]["item"]]
     ids, _ = Ids.number(column, "item")
     kind = ids.series.dtype
     if not (kind == pl.String or kind.is_integer()):
         raise DataError(f"the item ids are of type {kind}; convert them to text.")
-    return tuple(in_order(tuple(ids.series.to_list())))
+    return tuple(in_order(tuple(ids.series.to_list()))), table.assumed
+
+
+def _catalogue_table(path: str, how: Reading) -> Table:
+    """Read a table of items, which may have a single column and so no separator to be found."""
+    options: dict[str, Any] = {"skip_rows": how.skip_rows, "encoding": how.encoding}
+    try:
+        return read_table(path, separator=how.separator, **options)
+    except DataError:
+        if how.separator is not None or path == "-":
+            raise
+        try:
+            table = read_table(path, separator=",", **options)
+        except DataError:
+            table = None
+        if table is None or len(table.frame.columns) != 1:
+            raise
+        return table
 
 
 def _ratings(plan: GroupPlan, path: str, how: Reading) -> OwnTable:
