@@ -108,9 +108,10 @@ class MemberRatings:
 
         def own() -> tuple[Array]:
             model = self.model({**totals, **fitted})
-            users, items = self.users.at(held.users_of_values()), self.items.at(held.items)
-            found = model.predict(users, items, "nan")
-            wrong = (found.ratings - held.values)[found.known]
+            users, items = held.users_of_values(), held.items.astype(np.int64)
+            known = (np.diff(self.ratings.starts) > 0)[users] & (model.shared.counts > 0)[items]
+            found = model.predict_by_number(users[known], items[known])
+            wrong = found - held.values[known]
             return (np.array([float(wrong @ wrong), float(len(wrong))]),)
 
         (sums,) = yield from all_reduce(iterate, own)
