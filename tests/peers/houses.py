@@ -110,9 +110,9 @@ class Together:
 def write_tables(folder: Path, kind: str, count: int) -> tuple[list[pl.DataFrame], list[Path]]:
     """Write a table for each member."""
     frames = [FRAMES[kind](house) for house in range(count)]
-    paths = [folder / f"{kind}-{house}.csv" for house in range(count)]
+    paths = [folder / f"{kind}-{house}.parquet" for house in range(count)]
     for frame, path in zip(frames, paths, strict=True):
-        frame.write_csv(path, float_precision=17)
+        frame.write_parquet(path)
     return frames, paths
 
 
