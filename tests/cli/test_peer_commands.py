@@ -297,7 +297,12 @@ def test_somebody_at_the_keyboard_is_asked(
     monkeypatch.setattr(keyboard, "isatty", lambda: True)
     monkeypatch.setattr(sys, "stdin", keyboard)
     asked: list[str] = []
-    monkeypatch.setattr(typer, "confirm", lambda text, **_: asked.append(text) or answer == "y")
+
+    def confirm(text: str, *, err: bool) -> bool:
+        asked.append(text)
+        return answer == "y"
+
+    monkeypatch.setattr(typer, "confirm", confirm)
     done = grassvine("peer", "join", "plan.toml", "own-0.csv", "-o", "model", "--folder", "a")
     assert len(asked) == 1 and words_of(read_plan(houses / "plan.toml").digest) in done.err
     assert (done.code == 0) == (answer == "y") == bool(both.agents)

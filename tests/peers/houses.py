@@ -17,7 +17,7 @@ from grassvine.peers.cards import Card
 from grassvine.peers.group_plan import GroupPlan
 from grassvine.peers.identity import OwnIdentity, create_identity
 from grassvine.peers.learning import Learning, MethodChoice
-from grassvine.peers.member_data import MemberData, read_member_data
+from grassvine.peers.member_data import read_member_data
 from grassvine.runs import Run
 
 N_ITEMS, N_FEATURES = 30, 8
@@ -88,7 +88,7 @@ def learning(kind: str, method: str = "exact", **options: Any) -> Learning:
     choice = MethodChoice.of(kind, method, options)
     if kind == "ratings":
         return Learning(kind, tuple(range(N_ITEMS)), rank, choice, **model)
-    columns = {"target": "y", "task": "task"} if kind == "tasks" else {}
+    columns: dict[str, Any] = {"target": "y", "task": "task"} if kind == "tasks" else {}
     return Learning(kind, FEATURES, rank, choice, **columns, **model)
 
 
@@ -98,7 +98,7 @@ class Together:
 
     plan: GroupPlan
     frames: list[pl.DataFrame]
-    data: list[MemberData]
+    data: list[Any]  # of the kind of the plan
     run: Run
 
     @property
@@ -122,5 +122,5 @@ def learn_together(
     """Write the tables, read them as the members do, and run the plan."""
     plan = GroupPlan.draft(members, what, seed=seed)
     frames, paths = write_tables(folder, what.kind, len(plan.members))
-    data = [read_member_data(plan, str(path)).data for path in paths]
+    data: list[Any] = [read_member_data(plan, str(path)).data for path in paths]
     return Together(plan, frames, data, gv.run(plan.run_plan, data))

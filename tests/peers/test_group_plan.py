@@ -24,7 +24,8 @@ def catalogues(kind: str) -> st.SearchStrategy[tuple[Any, ...]]:
     if kind != "ratings":
         return texts.map(lambda found: tuple(sorted(found - {"y", "task"}) or ["x"]))
     numbers = st.sets(INTEGERS, min_size=1, max_size=9)
-    return (texts | numbers).map(lambda found: tuple(in_order(tuple(found))))
+    both: st.SearchStrategy[set[Any]] = texts | numbers
+    return both.map(lambda found: tuple(in_order(tuple(found))))
 
 
 @st.composite
@@ -42,7 +43,7 @@ def learnings(draw: st.DrawFn) -> Learning:
     scale: dict[str, Any] = {}
     if kind == "ratings" and draw(st.booleans()):
         scale = {"lowest": draw(st.floats(-9.0, 0.0)), "highest": draw(st.integers(1, 9))}
-    columns = {"target": "y", "task": "task"} if kind == "tasks" else {}
+    columns: dict[str, Any] = {"target": "y", "task": "task"} if kind == "tasks" else {}
     return Learning(
         kind,
         catalogue,

@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from grassvine.peers.tasks import MemberTasks
 PLAN = GroupPlan.draft(cards(), learning("ratings", holdout=0.2), seed=4)
 
 
-def write(path: Path, rows: list[tuple[object, object, float]]) -> str:
+def write(path: Path, rows: Sequence[tuple[object, object, float]]) -> str:
     pl.DataFrame(rows, schema=["user", "item", "rating"], orient="row").write_csv(path)
     return str(path)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from grassvine.peers.stages import one_after_another
 from grassvine.protocol import Agent, Message, encode
 from grassvine.protocol.agent import State
 
-METHODS = {
+METHODS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "gossip": ("ratings", "gossip", {"max_iter": 3, "holdout": 0.1}),
     "parallel": ("tasks", "parallel", {"max_iter": 3}),
     "sums": ("ratings", "exact", {"holdout": 0.1, "regularization": 3.0}),
@@ -85,7 +86,8 @@ def test_only_meeting_changes_the_state(together: Together) -> None:
 
 
 def test_agents_restored_at_every_slot_end_with_the_same_bits(together: Together) -> None:
-    makes, entries = agents_of(together), [[] for _ in together.data]
+    makes = agents_of(together)
+    entries: list[list[State]] = [[] for _ in together.data]
 
     def restored(slot: int, agents: list[Agent]) -> list[Agent]:
         """Restore one agent a slot, in turn, from all that was logged."""
