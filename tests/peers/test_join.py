@@ -14,7 +14,7 @@ import pytest
 from tests.peers.houses import FEATURES, identity, learning, write_tables
 
 from grassvine import LocalEngine, models
-from grassvine.foundations.errors import GrassvineError, OutputError, PlanError
+from grassvine.foundations.errors import DataError, GrassvineError, OutputError, PlanError
 from grassvine.networks.timetable import Timetable
 from grassvine.peers.group_plan import GroupPlan
 from grassvine.peers.identity import OwnIdentity, create_identity
@@ -177,6 +177,20 @@ def test_expired_certificates_and_other_timetables_end_it_early(tmp_path: Path) 
         prepare(replace(plan, timetable="0" * 64), str(paths[0]), folder=folder)
     with pytest.raises(GrassvineError, match="absent"):
         prepare(plan, str(tmp_path / "absent.csv"), folder=folder)
+
+
+def test_a_run_goes_on_only_with_the_table_that_it_began_with(tmp_path: Path) -> None:
+    member = prepared(tmp_path, "pca")[0]
+
+    def interrupted(*_: object) -> State:
+        raise KeyboardInterrupt
+
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            run(member, interrupted)
+    changed = replace(member, table=replace(member.table, data_hash="0" * 64))
+    with pytest.raises(DataError, match="the table has changed since this run began"):
+        run(changed, interrupted)
 
 
 def test_runs_of_two_plans_have_journals_of_their_own(tmp_path: Path) -> None:

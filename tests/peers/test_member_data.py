@@ -6,11 +6,13 @@ import polars as pl
 import pytest
 from tests.peers.houses import FEATURES, N_ITEMS, cards, learning, rating_frame, write_tables
 
+import grassvine as gv
 from grassvine.data.tables import ratings_from_frame
-from grassvine.foundations.errors import DataError
+from grassvine.foundations.errors import AgentError, DataError
+from grassvine.peers.components import MemberSamples
 from grassvine.peers.group_plan import GroupPlan
 from grassvine.peers.member_data import Reading, read_catalogue, read_member_data
-from grassvine.peers.ratings import MemberRatings
+from grassvine.peers.ratings import HELD_OUT, MemberRatings
 from grassvine.peers.tasks import MemberTasks
 
 PLAN = GroupPlan.draft(cards(), learning("ratings", holdout=0.2), seed=4)
@@ -36,9 +38,7 @@ def test_the_hold_out_is_that_of_the_seed(tmp_path: Path) -> None:
     frame.write_csv(tmp_path / "a.csv")
     found = read_member_data(PLAN, str(tmp_path / "a.csv"))
     train, held = ratings_from_frame(frame).hold_out(0.2, PLAN.seed)
-    assert (
-        isinstance(found.data, MemberRatings) and found.data.held is not None and held is not None
-    )
+    assert isinstance(found.data, MemberRatings) and held is not None
     np.testing.assert_array_equal(found.data.ratings.values, train.ratings.values)
     np.testing.assert_array_equal(found.data.held.values, held.ratings.values)
     assert found.counts == {"users": 20, "items": N_ITEMS, "ratings": 240}
@@ -88,7 +88,7 @@ def test_tasks_have_the_columns_of_the_plan(tmp_path: Path) -> None:
     plan = GroupPlan.draft(cards(), learning("tasks", holdout=0.25))
     frames, paths = write_tables(tmp_path, "tasks", 1)
     data = read_member_data(plan, str(paths[0])).data
-    assert isinstance(data, MemberTasks) and data.held is not None
+    assert isinstance(data, MemberTasks)
     assert data.tasks.n_values == 27 and data.held.n_values == 9
     shuffled = tmp_path / "shuffled.parquet"
     frames[0].select(sorted(frames[0].columns, reverse=True)).write_parquet(shuffled)
@@ -139,3 +139,25 @@ def test_a_doubtful_catalogue_is_refused(tmp_path: Path, text: str, reason: str)
     path.write_text(text)
     with pytest.raises(DataError, match=reason):
         read_catalogue(str(path))
+
+
+def test_a_table_too_small_to_hold_anything_out_takes_part_all_the_same(tmp_path: Path) -> None:
+    """The others sum the held-out error, so this member has to as well."""
+    plan = GroupPlan.draft(cards("ab", ""), learning("ratings", regularization=3.0, holdout=0.1))
+    small = read_member_data(plan, write(tmp_path / "a.csv", [("u", 1, 1.0), ("u", 2, 3.0)])).data
+    rating_frame(1, 20).write_csv(tmp_path / "b.csv")
+    large = read_member_data(plan, str(tmp_path / "b.csv")).data
+    assert isinstance(small, MemberRatings) and isinstance(large, MemberRatings)
+    assert small.held.n_values == 0 < large.held.n_values
+    states = gv.run(plan.run_plan, [small, large]).states
+    assert 0 < states[0][HELD_OUT][1] <= large.held.n_values
+    greedy = GroupPlan.draft(cards("ab", ""), learning("ratings", holdout=0.9))
+    with pytest.raises(DataError, match="leaves nothing to learn from"):
+        read_member_data(greedy, write(tmp_path / "c.csv", [("u", 1, 1.0)]))
+
+
+def test_too_few_samples_for_the_components_end_the_run_with_a_sentence() -> None:
+    plan = GroupPlan.draft(cards("ab", ""), learning("pca", rank=5))
+    data = [MemberSamples(plan.learning, np.ones((2, len(FEATURES)))) for _ in range(2)]
+    with pytest.raises(AgentError, match="all members together have 4 samples, too few for 5"):
+        gv.run(plan.run_plan, data)

@@ -85,13 +85,13 @@ def init(
         "name": name,
         "card": str(card),
         "folder": str(identity.folder),
-        "valid until": f"{identity.card.x509.not_valid_after_utc:%Y-%m-%d}",
-        "certificate SHA-256": identity.card.fingerprint.hex(),
+        "valid_until": f"{identity.card.x509.not_valid_after_utc:%Y-%m-%d}",
+        "certificate_sha256": identity.card.fingerprint.hex(),
     }
     if as_json:
         print_object(found)
         return
-    print_rows(found)
+    print_rows({name.replace("_", " "): value for name, value in found.items()})
     print_messages(
         [f"send {card} to whoever drafts the plan; the folder never leaves this computer"]
     )

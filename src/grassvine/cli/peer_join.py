@@ -105,7 +105,8 @@ def confirm(prepared: "Prepared", words: str | None, *, yes: bool) -> None:
     explained = explain(prepared.plan, prepared.name)
     for name, rows in explained.sent.items():
         print_messages(sent_lines(name, rows))
-    print_messages(["", *explained.sentences, ""])
+    counts = ", ".join(f"{count:,} {what}" for what, count in prepared.table.counts.items())
+    print_messages(["", *explained.sentences, "", f"The table has {counts}."])
     own = words_of(prepared.plan.digest)
     if words is not None:
         if not same_words(words, prepared.plan.digest):

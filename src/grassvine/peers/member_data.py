@@ -1,15 +1,14 @@
 """A member's own table, read and checked against the plan."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from grassvine.data import hold_out_samples
+from grassvine.data import hold_out_ratings, hold_out_samples
 from grassvine.data.ids import UNKNOWN, Ids, as_known
-from grassvine.data.ratings import Ratings
-from grassvine.data.tables import RatingTable, Table, read_table, tasks_from_frame
+from grassvine.data.tables import Table, read_table, tasks_from_frame
 from grassvine.data.tables.columns import columns_by_role, guess_columns
 from grassvine.data.tables.rating_input import Missing
 from grassvine.data.tables.rating_table import Duplicates
@@ -24,6 +23,7 @@ from grassvine.peers.tasks import MemberTasks
 
 MemberData: TypeAlias = MemberRatings | MemberTasks | MemberSamples
 N_NAMED = 5  # unknown items that an error names
+_NOTHING_LEFT = "the plan's hold-out leaves nothing to learn from; use a larger table."
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,26 +127,13 @@ def _ratings(plan: GroupPlan, path: str, how: Reading) -> OwnTable:
             f"{', …' if len(unknown) > N_NAMED else ''}); leave their ratings out, or draft a plan "
             "with a larger catalogue."
         )
-    train, held = table.hold_out(plan.learning.holdout, plan.seed)
-
-    def renumbered(part: RatingTable) -> Ratings:
-        ratings = part.ratings
-        return Ratings.from_arrays(
-            ratings.users_of_values(),
-            numbers[ratings.items],
-            ratings.values,
-            n_users=ratings.n_users,
-            n_items=len(items),
-        )
-
-    data = MemberRatings(
-        plan.learning,
-        len(plan.members),
-        items,
-        table.users,
-        renumbered(train),
-        None if held is None else renumbered(held),
-    )
+    # Ids of both are in ascending order, so the entries stay in order.
+    places = numbers.astype(np.int32)[table.ratings.items]
+    ratings = replace(table.ratings, n_items=len(items), items=places)
+    train, held = hold_out_ratings(ratings, plan.learning.holdout, seed=plan.seed)
+    if not train.n_values:
+        raise DataError(_NOTHING_LEFT)
+    data = MemberRatings(plan.learning, len(plan.members), items, table.users, train, held)
     counts = {"users": table.n_users, "items": len(table.items), "ratings": table.n_ratings}
     return OwnTable(data, table.digest(), table.assumed, counts)
 
@@ -158,11 +145,9 @@ def _tasks(plan: GroupPlan, path: str, how: Reading) -> OwnTable:
     table = tasks_from_frame(
         read, target=learning.target, task=learning.task, features=_columns(learning.catalogue)
     )
-    tasks, held = table.tasks, None
-    if learning.holdout:
-        tasks, held = hold_out_samples(tasks, learning.holdout, seed=plan.seed)
+    tasks, held = hold_out_samples(table.tasks, learning.holdout, seed=plan.seed)
     if not tasks.n_values:
-        raise DataError("the hold-out leaves no sample to learn from; use more samples.")
+        raise DataError(_NOTHING_LEFT)
     counts = {"tasks": table.tasks.n_tasks, "samples": table.tasks.n_values}
     return OwnTable(
         MemberTasks(learning, table.ids, tasks, held), table.digest(), table.assumed, counts

@@ -1,6 +1,6 @@
 """Ratings of one member as a part of what all learn, and the model that it ends with."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -37,8 +37,8 @@ class MemberRatings:
     users : Ids
     ratings : Ratings
         Those to learn from.
-    held : Ratings or None
-        Those to measure on.
+    held : Ratings
+        Those to measure on; a small table may have none.
     """
 
     learning: Learning
@@ -46,7 +46,7 @@ class MemberRatings:
     items: Ids
     users: Ids
     ratings: Ratings
-    held: Ratings | None = field(default=None)
+    held: Ratings
 
     @property
     def n_items(self) -> int:
@@ -102,9 +102,9 @@ class MemberRatings:
 
     def sums_after(self, totals: Totals, fitted: State, iterate: Iterate) -> Subprogram[Totals]:
         """Sum squared error and number of the held-out ratings whose user and item are known."""
-        held = self.held
-        if held is None:
+        if not self.learning.holdout:
             return {}
+        held = self.held
 
         def own() -> tuple[Array]:
             model = self.model({**totals, **fitted})
