@@ -100,6 +100,15 @@ class RatingsModel(Described):
         if on_unknown == "warn":
             asked = {"user": (asked_users, has_user), "item": (asked_items, has_item)}
             warn_unknown("pairs", asked, "their ratings are predicted from the known biases alone")
+        ratings = self.predict_by_number(user, item)
+        if on_unknown == "nan":
+            ratings[~known] = np.nan
+        return Predictions(ratings, known)
+
+    def predict_by_number(self, user: Indices, item: Indices) -> Array:
+        """Predict the rating of each pair of numbers; for −1, from the known biases alone."""
+        has_user, has_item = user != UNKNOWN, item != UNKNOWN
+        known = has_user & has_item
         ratings = np.full(len(user), self.shared.centre)
         ratings[has_item] += self.shared.item_biases[item[has_item]]
         if self.private is not None:
@@ -108,10 +117,7 @@ class RatingsModel(Described):
             # One column at a time: the factors of all pairs would take rank times the memory.
             for of_item, of_user in zip(self.shared.factors.T, self.private.weights.T, strict=True):
                 ratings[known] += of_item[known_item] * of_user[known_user]
-        ratings = self._clipped(ratings)
-        if on_unknown == "nan":
-            ratings[~known] = np.nan
-        return Predictions(ratings, known)
+        return self._clipped(ratings)
 
     def recommend(
         self,
