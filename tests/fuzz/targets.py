@@ -1,6 +1,6 @@
 """What is fuzzed, and by how many mutants."""
 
-from tests.fuzz import checkpoints, messages, peer_documents, plans, run_folders
+from tests.fuzz import checkpoints, frames, messages, peer_documents, plans, run_folders
 
 TARGETS = {
     "messages": (messages.fuzz, messages.COUNT),
