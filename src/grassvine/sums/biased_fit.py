@@ -31,12 +31,21 @@ from grassvine.problems.biased_completion import (
     BiasedModel,
     as_biased_problem,
 )
-from grassvine.sums.program import Iterate, Program, ProgramOutcome, Subprogram, all_reduce
+from grassvine.sums.program import (
+    Iterate,
+    Program,
+    ProgramOutcome,
+    Subprogram,
+    agree,
+    all_reduce,
+    decide,
+)
 from grassvine.sums.statistics import RatingStatistics, rating_statistics
 
 # The cost has converged when this many iterations together reduce it by less than the tolerance.
 N_ITER_NO_CHANGE = 5
 ARMIJO = 1e-4
+TINY = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -136,34 +145,34 @@ def minimise(
     costs = [here.cost]
     for _ in range(criteria.max_iter - 1):
         directional_derivative = float(np.vdot(here.gradient, direction))
-        if not -directional_derivative * step > np.finfo(float).eps * here.cost:
+        rounding = float(np.finfo(float).eps) * here.cost
+        if not (yield from decide(-directional_derivative * step > rounding)):
             return here, "no step reduces the cost any further"
         there = yield from _evaluate(
             problem, statistics, _moved(here.model, step * direction), here.iterate
         )
         excess = there.cost - here.cost - step * directional_derivative
-        if there.cost > here.cost + ARMIJO * step * directional_derivative:
+        if (yield from decide(there.cost > here.cost + ARMIJO * step * directional_derivative)):
             # The minimum of the parabola, safeguarded.
-            step *= min(max(-0.5 * step * directional_derivative / excess, 0.1), 0.5)
+            shorter = -0.5 * step * directional_derivative / max(excess, TINY)
+            step = yield from agree(step * min(max(shorter, 0.1), 0.5))
             continue
         new_derivative = float(np.vdot(there.gradient, direction))
         curvature_along = new_derivative - directional_derivative
         change = float(np.vdot(there.gradient - here.gradient, there.preconditioned))
-        onward = (
-            max(change / curvature_along, 0.0) * direction - there.preconditioned
-            if curvature_along > 0.0
-            else -there.preconditioned
-        )
-        step *= (
-            min(max(-directional_derivative / curvature_along, 1 / 3), 3.0)
-            if curvature_along > 0.0
-            else 3.0
-        )
-        direction = onward if np.vdot(onward, there.gradient) < 0.0 else -there.preconditioned
+        beta, longer = 0.0, 3.0
+        if curvature_along > 0.0:
+            beta = max(change / curvature_along, 0.0)
+            longer = min(max(-directional_derivative / curvature_along, 1 / 3), 3.0)
+        beta = yield from agree(beta)
+        step = yield from agree(step * longer)
+        onward = beta * direction - there.preconditioned
+        downhill = yield from decide(float(np.vdot(onward, there.gradient)) < 0.0)
+        direction = onward if downhill else -there.preconditioned
         here = there
         costs.append(here.cost)
         before = costs[-1 - N_ITER_NO_CHANGE] if len(costs) > N_ITER_NO_CHANGE else math.inf
-        if before - here.cost <= criteria.tol * here.cost:
+        if (yield from decide(before - here.cost <= criteria.tol * here.cost)):
             return (
                 here,
                 f"the cost settled (regularization = {model.regularization:.4g}, "

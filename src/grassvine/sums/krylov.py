@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from grassvine.foundations.arrays import Array
+from grassvine.sums.program import Subprogram, agree
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +52,7 @@ def empty_space(n_items: int) -> KrylovSpace:
     return KrylovSpace(none, none[:0], none, none[:0], np.zeros(0), none[:0])
 
 
-def extended(space: KrylovSpace, block: Array, image: Array) -> KrylovSpace:
+def extended(space: KrylovSpace, block: Array, image: Array) -> Subprogram[KrylovSpace]:
     """Add a block that is orthonormal to Q and W, with its image under C."""
     basis = np.column_stack([space.basis, block])
     known = np.column_stack([basis, space.outside])
@@ -68,15 +69,17 @@ def extended(space: KrylovSpace, block: Array, image: Array) -> KrylovSpace:
         values[::-1],
         vectors[:, ::-1],
     )
-    return _with_outside(grown, known, image - known @ coordinates, block.shape[1])
+    return (yield from _with_outside(grown, known, image - known @ coordinates, block.shape[1]))
 
 
-def _with_outside(space: KrylovSpace, known: Array, rest: Array, added: int) -> KrylovSpace:
+def _with_outside(
+    space: KrylovSpace, known: Array, rest: Array, added: int
+) -> Subprogram[KrylovSpace]:
     """Add the directions of ``rest``, the images of the last columns without ``known``, to W."""
     directions, factor = np.linalg.qr(rest)
     left, sizes, right = np.linalg.svd(factor)
     room = known.shape[0] - known.shape[1]
-    n_fresh = min(int(np.count_nonzero(sizes > space.noise)), room)
+    n_fresh = int((yield from agree(min(int(np.count_nonzero(sizes > space.noise)), room))))
     if not n_fresh:
         return space
     # Small directions are not orthogonal to the others before they have length 1.
@@ -94,10 +97,10 @@ def _with_outside(space: KrylovSpace, known: Array, rest: Array, added: int) -> 
     )
 
 
-def next_block(space: KrylovSpace, rank: int) -> tuple[KrylovSpace, Array]:
+def next_block(space: KrylovSpace, rank: int) -> Subprogram[tuple[KrylovSpace, Array]]:
     """Take the directions of the residual out of W; return the rest of the space, and them."""
     left, sizes, _ = np.linalg.svd(space.residual(rank))
-    width = int(np.count_nonzero(sizes > space.noise))
+    width = int((yield from agree(int(np.count_nonzero(sizes > space.noise)))))
     return _taken(space, left, width)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array
-from grassvine.sums.program import Iterate, Subprogram, all_reduce
+from grassvine.sums.program import Iterate, Subprogram, agree, all_reduce
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,4 +42,5 @@ def rating_statistics(ratings: Ratings, iterate: Iterate) -> Subprogram[RatingSt
     centre = float(total / n_ratings)
     variance = max(float(squares / n_ratings) - centre * centre, 0.0)
     # If all ratings are equal any scale will do.
-    return RatingStatistics(counts, max(float(n_users), 1.0), centre, math.sqrt(variance) or 1.0)
+    deviation = yield from agree(math.sqrt(variance) or 1.0)
+    return RatingStatistics(counts, max(float(n_users), 1.0), centre, deviation)
