@@ -24,7 +24,14 @@ import numpy as np
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.seeds import stream
 from grassvine.problems.base import Eigenproblem
-from grassvine.sums.krylov import empty_space, extended, next_block, random_block, restarted
+from grassvine.sums.krylov import (
+    empty_space,
+    extended,
+    next_block,
+    random_block,
+    restarted,
+    unconnected,
+)
 from grassvine.sums.program import Iterate, Program, ProgramOutcome, agree, all_reduce, decide
 
 # A Krylov space is expected to need this number of columns for each component.
@@ -77,10 +84,11 @@ def _by_blocks(
     """Compute the components from a block Krylov space."""
     n_items, rank = start.shape
     rng = stream(seed, "components")
-    space, block, iterate = empty_space(n_items), start, Iterate(start)
+    space, iterate = empty_space(n_items), Iterate(start)
+    block = unconnected(space, start)
     reason = f"reached the limit of {max_iter} sums"
     for _ in range(max_iter):
-        (image,) = yield from all_reduce(iterate, partial(_image, problem, block))
+        (image,) = yield from all_reduce(iterate, partial(_image, problem, block.columns))
         space = yield from extended(space, block, image)
         norm = float(np.linalg.norm(space.residual(rank)))
         found = space.values[:rank]
