@@ -10,7 +10,7 @@ from grassvine.foundations.errors import MessageError, PlanError
 from grassvine.protocol.message import SAME_PLAN
 
 # Bound on the decisions between two sums, so that the size of a message is known beforehand.
-MAX_DECISIONS = 16
+MAX_DECISIONS = 12
 
 
 @dataclass(slots=True)
