@@ -1,4 +1,4 @@
-# Needs only python3 and make; every target makes .venv itself.
+# Needs only python3 and make; the targets create .venv as needed.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
@@ -22,23 +22,23 @@ help:  ## list the targets
 	$(PIP) install --constraint constraints.txt --editable '.[ray]'
 	@touch $@
 
-demo: .venv/installed  ## install, complete erased images among six agents, show the result
+demo: .venv/installed  ## install grassvine and run its demo: six agents complete images with erased pixels
 	$(BIN)/grassvine demo
 
-test: .venv/installed-dev  ## run the tests but those marked slow, paper or cluster
+test: .venv/installed-dev  ## run the tests except those marked slow, paper or cluster
 	$(BIN)/python -m pytest -n auto --dist loadscope
 
-test-all: .venv/installed-dev  ## run the slow and the paper's tests too
+test-all: .venv/installed-dev  ## also run the tests marked slow and paper
 	$(BIN)/python -m pytest -n auto --dist loadscope -m 'not cluster'
 
-test-cluster: .venv/installed-ray  ## run the tests that start clusters; some need root and data, and say so
+test-cluster: .venv/installed-ray  ## run the tests that start clusters; some need root and data, and report what is missing
 	$(BIN)/python -m pytest -m cluster
 
-coverage: .venv/installed-dev  ## run the tests, tell what they cover and the ten files they cover least
+coverage: .venv/installed-dev  ## run the tests; report the coverage and the ten least covered files
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest
 	$(BIN)/coverage combine --quiet
-	@echo "total: $$($(BIN)/coverage report --format=total) %"
+	@echo "total: $$($(BIN)/coverage report --format=total)%"
 	@$(BIN)/coverage report --sort=cover | sed -n 1,12p
 
 check: .venv/installed-dev  ## format, lint, types, layers
@@ -47,7 +47,7 @@ check: .venv/installed-dev  ## format, lint, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-format: .venv/installed-dev  ## format and mend what can be mended
+format: .venv/installed-dev  ## format, and fix what ruff can fix
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 

@@ -15,7 +15,7 @@ from grassvine.cli.output import (
     print_rows,
     printable,
 )
-from grassvine.foundations.errors import Option, PlanError
+from grassvine.foundations.errors import Option, OutputError, PlanError
 
 if TYPE_CHECKING:
     from grassvine.peers.explain import Sent
@@ -64,7 +64,7 @@ def init(
 ) -> None:
     """Create the keys of a member in a private folder, and its public card NAME.card."""
     need_peers()
-    from grassvine.foundations.files import exists, write_whole
+    from grassvine.foundations.files import write_whole
     from grassvine.peers.cards import SUFFIX
     from grassvine.peers.identity import create_identity
     from grassvine.peers.names import as_name
@@ -75,20 +75,23 @@ def init(
         )
     card = Path(f"{as_name(name)}{SUFFIX}")
     if card.exists():
-        raise exists(card)
+        raise OutputError(
+            f"{card} already exists; an identity is never overwritten, so choose another name, or "
+            "remove the card."
+        )
     identity = create_identity(name, listen, folder)
     write_whole(card, identity.card.to_toml().encode())
     found = {
         "name": name,
         "card": str(card),
         "folder": str(identity.folder),
-        "valid until": f"{identity.card.x509.not_valid_after_utc:%Y-%m-%d}",
-        "certificate SHA-256": identity.card.fingerprint.hex(),
+        "valid_until": f"{identity.card.x509.not_valid_after_utc:%Y-%m-%d}",
+        "certificate_sha256": identity.card.fingerprint.hex(),
     }
     if as_json:
         print_object(found)
         return
-    print_rows(found)
+    print_rows({name.replace("_", " "): value for name, value in found.items()})
     print_messages(
         [f"send {card} to whoever drafts the plan; the folder never leaves this computer"]
     )
@@ -195,7 +198,8 @@ def draft(
         )
     if kind == "ratings":
         reading = Reading(separator=separator, skip_rows=skip_rows, encoding=encoding, item=item)
-        catalogue = read_catalogue(source, reading)
+        catalogue, assumed = read_catalogue(source, reading)
+        print_messages(assumed)
     else:
         catalogue = tuple(name.strip() for name in source.split(","))
     learning = Learning(

@@ -1,5 +1,6 @@
 """``grassvine peer join``: everything before the first connection, and the model at the end."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -104,7 +105,8 @@ def confirm(prepared: "Prepared", words: str | None, *, yes: bool) -> None:
     explained = explain(prepared.plan, prepared.name)
     for name, rows in explained.sent.items():
         print_messages(sent_lines(name, rows))
-    print_messages(["", *explained.sentences, ""])
+    counts = ", ".join(f"{count:,} {what}" for what, count in prepared.table.counts.items())
+    print_messages(["", *explained.sentences, "", f"The table has {counts}."])
     own = words_of(prepared.plan.digest)
     if words is not None:
         if not same_words(words, prepared.plan.digest):
@@ -116,6 +118,12 @@ def confirm(prepared: "Prepared", words: str | None, *, yes: bool) -> None:
     print_messages([f"The words of the plan: {own}"])
     if yes:
         return
+    if not sys.stdin.isatty():
+        raise PlanError(
+            "nobody can be asked here; compare the words with all members, and pass them with ",
+            Option("words"),
+            ".",
+        )
     print_messages(["Call the other members, and let everybody read these words aloud."])
     if not typer.confirm(
         "Do all members have the same words, and may this leave the house?", err=True

@@ -37,10 +37,10 @@ class Predictions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FoldIn:
-    """A model with users solved from new ratings, and the number of ratings left out."""
+    """A model with users solved from new ratings, and the number of ratings that were dropped."""
 
     model: "RatingsModel"
-    left_out: int
+    n_dropped: int
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -100,6 +100,15 @@ class RatingsModel(Described):
         if on_unknown == "warn":
             asked = {"user": (asked_users, has_user), "item": (asked_items, has_item)}
             warn_unknown("pairs", asked, "their ratings are predicted from the known biases alone")
+        ratings = self.predict_by_number(user, item)
+        if on_unknown == "nan":
+            ratings[~known] = np.nan
+        return Predictions(ratings, known)
+
+    def predict_by_number(self, user: Indices, item: Indices) -> Array:
+        """Predict the rating of each pair of numbers; for −1, from the known biases alone."""
+        has_user, has_item = user != UNKNOWN, item != UNKNOWN
+        known = has_user & has_item
         ratings = np.full(len(user), self.shared.centre)
         ratings[has_item] += self.shared.item_biases[item[has_item]]
         if self.private is not None:
@@ -108,10 +117,7 @@ class RatingsModel(Described):
             # One column at a time: the factors of all pairs would take rank times the memory.
             for of_item, of_user in zip(self.shared.factors.T, self.private.weights.T, strict=True):
                 ratings[known] += of_item[known_item] * of_user[known_user]
-        ratings = self._clipped(ratings)
-        if on_unknown == "nan":
-            ratings[~known] = np.nan
-        return Predictions(ratings, known)
+        return self._clipped(ratings)
 
     def recommend(
         self,
@@ -239,11 +245,11 @@ class RatingsModel(Described):
         users, items : Ids
         ratings : Ratings
             Indexed by position in ``users`` and ``items``.
-        unknown_items : {"raise", "leave out"}, default="raise"
+        unknown_items : {"raise", "drop"}, default="raise"
             What to do with ratings of unknown items.
         """
-        table, left_out = in_catalogue(self.shared, users, items, ratings, unknown_items)
-        return FoldIn(replace(self, private=self.shared.users_from(users, table)), left_out)
+        table, n_dropped = in_catalogue(self.shared, users, items, ratings, unknown_items)
+        return FoldIn(replace(self, private=self.shared.users_from(users, table)), n_dropped)
 
     def with_users(
         self, users: Ids, items: Ids, ratings: Ratings, unknown_items: UnknownItems = "raise"
@@ -255,9 +261,9 @@ class RatingsModel(Described):
         """
         if self.private is None:
             return self.fold_in(users, items, ratings, unknown_items)
-        table, left_out = in_catalogue(self.shared, users, items, ratings, unknown_items)
+        table, n_dropped = in_catalogue(self.shared, users, items, ratings, unknown_items)
         private = joined(self.shared, self.private, users, table)
-        return FoldIn(replace(self, private=private), left_out)
+        return FoldIn(replace(self, private=private), n_dropped)
 
     def _facts(self) -> dict[str, object]:
         private = self.private
@@ -295,7 +301,7 @@ class RatingsModel(Described):
         return numbers
 
     def _owners(self, user: Indices) -> "dict[str, pl.Series]":
-        """Return a column of the owners of users, if ids are told apart by owner."""
+        """Return a column of the owners of users, if users are identified by id and owner."""
         if self.private is None or self.private.users.owners is None:
             return {}
         return {"owner": _at(self.private.users.owners, user)}

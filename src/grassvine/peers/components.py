@@ -7,6 +7,7 @@ from sklearn.utils.extmath import svd_flip
 
 from grassvine.estimators.pca import CONSENSUS_SHARE
 from grassvine.foundations.arrays import Array
+from grassvine.foundations.errors import PlanError
 from grassvine.gossip import Gossip
 from grassvine.models import SubspaceModel
 from grassvine.peers.learning import Learning
@@ -63,6 +64,12 @@ class MemberSamples:
 
     def problem(self, totals: Totals) -> PCAProblem:
         """Return the components of samples centred by the mean of all."""
+        count, rank = int(totals[COUNT][0]), self.learning.rank
+        if count < max(rank, 2):
+            raise PlanError(
+                f"all members together have {count} samples, too few for {rank} components; draft "
+                "a plan with a smaller rank, or with more members."
+            )
         return PCAProblem(self.samples - _mean(totals))
 
     def gossip(self, totals: Totals, n_agents: int) -> Gossip:

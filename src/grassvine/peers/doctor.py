@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
-from urllib.request import proxy_bypass_environment
 
 from cryptography import x509
 
@@ -181,8 +180,8 @@ def _connected(address: str, environment: Mapping[str, str], timeout: float) -> 
     """Return a connection, through the proxy if there is one for this host."""
     host, port = _host_and_port(address)
     proxy = _proxy_of(environment)
-    skipped = {"no": environment.get("no_grpc_proxy") or environment.get("no_proxy", "")}
-    if proxy is None or proxy_bypass_environment(host, skipped):
+    skipped = environment.get("no_grpc_proxy") or environment.get("no_proxy", "")
+    if proxy is None or any(_ends_with(host, one.strip()) for one in skipped.split(",")):
         return socket.create_connection((host, port), timeout)
     place = urlsplit(proxy[1])
     plain = socket.create_connection((place.hostname or "", place.port or 80), timeout)
@@ -215,6 +214,10 @@ def _shown_certificate(plain: socket.socket, name: str) -> bytes:
     context.set_alpn_protocols(["h2"])
     with context.wrap_socket(plain, server_hostname=name) as secure:
         return secure.getpeercert(binary_form=True) or b""
+
+
+def _ends_with(host: str, domain: str) -> bool:
+    return bool(domain) and f".{host}".endswith(f".{domain.lstrip('.')}")
 
 
 def _host_and_port(address: str) -> tuple[str, int]:

@@ -92,21 +92,9 @@ class GroupPlan:
 
     def __post_init__(self) -> None:
         """Check that everything fits together; nothing large is computed."""
-        names = [member.name for member in self.members]
-        if not 2 <= len(names) <= MAX_MEMBERS:
-            raise PlanError(
-                f"the plan has {len(names)} members; it takes 2 to {MAX_MEMBERS} cards."
-            )
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise PlanError(f"two members are named {twice}; one of them needs another name.")
-        if names != sorted(names):
-            raise PlanError("the members are not in the order of their names; sort them.")
+        _check_members(self.members)
         if self.links != tuple(sorted(self.links)):
             raise PlanError("the links are not in order; sort them.")
-        keys = [member.x25519 for member in self.members]
-        if len(set(keys)) < len(keys) or len({one.fingerprint for one in self.members}) < len(keys):
-            raise PlanError("two members have the same key; each needs an identity of its own.")
         whole_number("seed", self.seed, least=0, most=2**63 - 1)
         one_of("sums", self.sums, (PLAIN,))
         one_of("secrecy", self.secrecy, (NONE,))
@@ -138,6 +126,7 @@ class GroupPlan:
             By default what the largest message of the method takes.
         """
         members = tuple(sorted(cards, key=lambda card: card.name))
+        _check_members(members)
         links = draft_links(members, network, gossips=learning.method.gossips)
         largest = HEADER + largest_message(learning, as_network(members, links))
         plan = cls(
@@ -230,6 +219,20 @@ def differing_entry(own: Mapping[str, bytes], other: Mapping[str, bytes]) -> str
         return None
     first = keys[0][:200]
     return first if len(keys) == 1 else f"{first} and {len(keys) - 1} more"
+
+
+def _check_members(members: Sequence[Card]) -> None:
+    names = [member.name for member in members]
+    if not 2 <= len(names) <= MAX_MEMBERS:
+        raise PlanError(f"the plan has {len(names)} members; it takes 2 to {MAX_MEMBERS} cards.")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise PlanError(f"two members are named {twice}; one of them needs another name.")
+    if names != sorted(names):
+        raise PlanError("the members are not in the order of their names; sort them.")
+    keys = [member.x25519 for member in members]
+    if len(set(keys)) < len(keys) or len({one.fingerprint for one in members}) < len(keys):
+        raise PlanError("two members have the same key; each needs an identity of its own.")
 
 
 def _entries(value: Any, key: str) -> list[tuple[str, Any]]:

@@ -7,7 +7,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 
-from grassvine.foundations.errors import Option, PlanError
+from grassvine.foundations.errors import DataError, Option, PlanError
+from grassvine.foundations.files import write_whole
 from grassvine.models import Card as ModelCard
 from grassvine.models.persistence.files import save
 from grassvine.models.persistence.forms import Model
@@ -19,6 +20,7 @@ from grassvine.protocol.agent import Agent, State
 
 HELD_OUT = "total.held_out"
 RUNS = "runs"  # folder of journals within a private folder
+TABLE = "table.sha256"  # file with the digest of the table that a run began with
 
 
 class RunPeer(Protocol):
@@ -141,6 +143,7 @@ def run(prepared: Prepared, run_peer: RunPeer, patience: float | None = None) ->
             f"{prepared.journal} cannot be created ({cause.strerror}); free disk space, or mend "
             "the private folder."
         ) from None
+    _require_same_table(prepared)
     plan = prepared.plan
     return run_peer(
         plan,
@@ -150,6 +153,18 @@ def run(prepared: Prepared, run_peer: RunPeer, patience: float | None = None) ->
         prepared.journal,
         plan.limits.patience if patience is None else patience,
     )
+
+
+def _require_same_table(prepared: Prepared) -> None:
+    """Refuse to go on with another table than the run began with: its sums would not fit."""
+    path, own = prepared.journal / TABLE, prepared.table.data_hash
+    if not path.exists():
+        write_whole(path, own.encode())
+    elif path.read_bytes() != own.encode():
+        raise DataError(
+            "the table has changed since this run began; use the table of then, or draft a new "
+            "plan, with another seed."
+        )
 
 
 def save_model(

@@ -1,21 +1,20 @@
 """A member's own table, read and checked against the plan."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from grassvine.data import hold_out_samples
+from grassvine.data import hold_out_ratings, hold_out_samples
 from grassvine.data.ids import UNKNOWN, Ids, as_known
-from grassvine.data.ratings import Ratings
-from grassvine.data.tables import RatingTable, read_table, tasks_from_frame
-from grassvine.data.tables.columns import guess_columns
+from grassvine.data.tables import Table, read_table, tasks_from_frame
+from grassvine.data.tables.columns import columns_by_role, guess_columns
 from grassvine.data.tables.rating_input import Missing
 from grassvine.data.tables.rating_table import Duplicates
 from grassvine.data.tables.sample_table import samples_from_frame
 from grassvine.datasets import read_ratings
-from grassvine.foundations.errors import DataError
+from grassvine.foundations.errors import DataError, Option
 from grassvine.peers.components import MemberSamples
 from grassvine.peers.group_plan import GroupPlan
 from grassvine.peers.learning import Catalogue, in_order
@@ -24,6 +23,7 @@ from grassvine.peers.tasks import MemberTasks
 
 MemberData: TypeAlias = MemberRatings | MemberTasks | MemberSamples
 N_NAMED = 5  # unknown items that an error names
+_NOTHING_LEFT = "the plan's hold-out leaves nothing to learn from; use a larger table."
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,31 +61,47 @@ def read_member_data(plan: GroupPlan, path: str, reading: Reading | None = None)
     return readers[plan.learning.kind](plan, path, how)
 
 
-def read_catalogue(path: str, reading: Reading | None = None) -> Catalogue:
-    """Return the distinct ids of the items in a table, in the order of a plan.
+def read_catalogue(path: str, reading: Reading | None = None) -> tuple[Catalogue, tuple[str, ...]]:
+    """Return the distinct ids of the items in a table, and what was assumed about the file.
 
-    The table has a column of items, or only one column; it may be a table of ratings.
+    The table has a column of items among others, such as one of ratings, or one id per line.
     """
     how = reading or Reading()
-    rules: dict[str, Any] = {"skip_rows": how.skip_rows, "encoding": how.encoding}
-    try:
-        table = read_table(path, separator=how.separator, **rules)
-    except DataError:  # a list with one id per line has no separators to detect
-        if how.separator is not None:
-            raise
-        table = read_table(path, separator=",", **rules)
-        if len(table.frame.columns) > 1:
-            raise
+    table = _catalogue_table(path, how)
     names = table.frame.columns
-    if how.item is None and len(names) == 1:
-        column = table.frame[names[0]]
-    else:
-        column = table.frame[guess_columns(names, {"item": how.item})[0]["item"]]
+    chosen = how.item
+    if chosen is None and len(names) == 1 and names[0].startswith("column "):
+        chosen = names[0]  # a file without a header
+    if chosen is None and len(names) == 1 and "item" not in columns_by_role(names):
+        raise DataError(
+            f"it is not clear whether {names[0]!r} in {path} is an item or a header; write 'item' "
+            "in the first line, or use ",
+            Option("item"),
+            " with the name of the column.",
+        )
+    column = table.frame[guess_columns(names, {"item": chosen})[0]["item"]]
     ids, _ = Ids.number(column, "item")
     kind = ids.series.dtype
     if not (kind == pl.String or kind.is_integer()):
         raise DataError(f"the item ids are of type {kind}; convert them to text.")
-    return tuple(in_order(tuple(ids.series.to_list())))
+    return tuple(in_order(tuple(ids.series.to_list()))), table.assumed
+
+
+def _catalogue_table(path: str, how: Reading) -> Table:
+    """Read a table of items, which may have a single column and so no separator to be found."""
+    options: dict[str, Any] = {"skip_rows": how.skip_rows, "encoding": how.encoding}
+    try:
+        return read_table(path, separator=how.separator, **options)
+    except DataError:
+        if how.separator is not None or path == "-":
+            raise
+        try:
+            table = read_table(path, separator=",", **options)
+        except DataError:
+            table = None
+        if table is None or len(table.frame.columns) != 1:
+            raise
+        return table
 
 
 def _ratings(plan: GroupPlan, path: str, how: Reading) -> OwnTable:
@@ -111,26 +127,13 @@ def _ratings(plan: GroupPlan, path: str, how: Reading) -> OwnTable:
             f"{', …' if len(unknown) > N_NAMED else ''}); leave their ratings out, or draft a plan "
             "with a larger catalogue."
         )
-    train, held = table.hold_out(plan.learning.holdout, plan.seed)
-
-    def renumbered(part: RatingTable) -> Ratings:
-        ratings = part.ratings
-        return Ratings.from_arrays(
-            ratings.users_of_values(),
-            numbers[ratings.items],
-            ratings.values,
-            n_users=ratings.n_users,
-            n_items=len(items),
-        )
-
-    data = MemberRatings(
-        plan.learning,
-        len(plan.members),
-        items,
-        table.users,
-        renumbered(train),
-        None if held is None else renumbered(held),
-    )
+    # Ids of both are in ascending order, so the entries stay in order.
+    places = numbers.astype(np.int32)[table.ratings.items]
+    ratings = replace(table.ratings, n_items=len(items), items=places)
+    train, held = hold_out_ratings(ratings, plan.learning.holdout, seed=plan.seed)
+    if not train.n_values:
+        raise DataError(_NOTHING_LEFT)
+    data = MemberRatings(plan.learning, len(plan.members), items, table.users, train, held)
     counts = {"users": table.n_users, "items": len(table.items), "ratings": table.n_ratings}
     return OwnTable(data, table.digest(), table.assumed, counts)
 
@@ -142,11 +145,9 @@ def _tasks(plan: GroupPlan, path: str, how: Reading) -> OwnTable:
     table = tasks_from_frame(
         read, target=learning.target, task=learning.task, features=_columns(learning.catalogue)
     )
-    tasks, held = table.tasks, None
-    if learning.holdout:
-        tasks, held = hold_out_samples(tasks, learning.holdout, seed=plan.seed)
+    tasks, held = hold_out_samples(table.tasks, learning.holdout, seed=plan.seed)
     if not tasks.n_values:
-        raise DataError("the hold-out leaves no sample to learn from; use more samples.")
+        raise DataError(_NOTHING_LEFT)
     counts = {"tasks": table.tasks.n_tasks, "samples": table.tasks.n_values}
     return OwnTable(
         MemberTasks(learning, table.ids, tasks, held), table.digest(), table.assumed, counts
@@ -157,7 +158,7 @@ def _samples(plan: GroupPlan, path: str, how: Reading) -> OwnTable:
     read = read_table(path, separator=how.separator, skip_rows=how.skip_rows, encoding=how.encoding)
     table = samples_from_frame(read, _columns(plan.learning.catalogue))
     data = MemberSamples(plan.learning, table.samples)
-    return OwnTable(data, table.hash(), table.assumed, {"samples": len(table.samples)})
+    return OwnTable(data, table.digest(), table.assumed, {"samples": len(table.samples)})
 
 
 def _columns(catalogue: Catalogue) -> list[str]:

@@ -1,7 +1,7 @@
 """Every kind of message of a run between members: how large, how often, and what it reveals."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -171,9 +171,16 @@ def _fit_ratings(learning: Learning, most: int) -> list[MessageKind]:
                 GRADIENT_REVEALS,
             ),
         ]
-        return [*kinds, *(_validation(3, most) if auto else [])]
+        return [*kinds, *([_validation(2, most), _comparison()] if auto else [])]
     statistics = m + 3 if auto else m + 2
-    numbers = m * r + r * r + (3 if auto else 2)
+    evaluation = MessageKind(
+        "cost and gradient",
+        "fit",
+        m * r + r * r + 2,
+        most,
+        "cost, squared error, gradient and Gram matrix of the users' weights",
+        GRADIENT_REVEALS,
+    )
     kinds = [
         MessageKind("statistics", "fit", statistics, 2 if auto else 1, parts, COUNTS_REVEAL),
         _residuals(most),
@@ -185,18 +192,17 @@ def _fit_ratings(learning: Learning, most: int) -> list[MessageKind]:
             "the product of the table of clipped residuals with a common vector",
             "which items have ratings, and a weighted sum of the residuals of each",
         ),
-        MessageKind(
-            "cost and gradient",
-            "fit",
-            numbers,
-            most,
-            "cost, squared error, gradient and Gram matrix of the users' weights",
-            GRADIENT_REVEALS,
-        ),
+        evaluation,
         _curvature(most),
     ]
     if auto:
-        return [*kinds, *_validation(1, 1)]
+        validated = replace(
+            evaluation,
+            name="cost, gradient and validation",
+            numbers=evaluation.numbers + 1,
+            contains=f"{evaluation.contains}, and the error of what validation holds out",
+        )
+        return [*kinds, validated, _validation(1, 1)]
     contains = "one block of r(r+1)/2 numbers per item, of sums over its users"
     blocks = MessageKind(
         "preconditioner", "fit", m * r * (r + 1) // 2, most, contains, "the weights of its users"
@@ -248,9 +254,14 @@ def _fit_components(learning: Learning, most: int) -> list[MessageKind]:
     return [whole] if m + 1 <= 2 * COLUMNS_PER_COMPONENT * (r + 1) else [block]
 
 
-def _validation(numbers: int, most: int) -> list[MessageKind]:
-    contains = "error and number of the ratings that validation holds out"
-    return [MessageKind("validation", "fit", numbers, most, contains, "how well models fit them")]
+def _validation(numbers: int, most: int) -> MessageKind:
+    contains = "error or number of the ratings that validation holds out"
+    return MessageKind("validation", "fit", numbers, most, contains, "how well models fit them")
+
+
+def _comparison() -> MessageKind:
+    contains = "how much less factors and biases err on those ratings than biases alone"
+    return MessageKind("comparison", "fit", 3, 1, contains, "how well models fit them")
 
 
 def _curvature(most: int) -> MessageKind:

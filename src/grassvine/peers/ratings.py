@@ -1,6 +1,6 @@
 """Ratings of one member as a part of what all learn, and the model that it ends with."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,9 @@ from grassvine.models import BiasedSolver, ItemPart, RatingsModel, SubspaceSolve
 from grassvine.peers.learning import EXACT, Learning
 from grassvine.peers.methods import gossip_of
 from grassvine.peers.totals import Totals
-from grassvine.problems import BiasedCompletionProblem, BiasedModel, CompletionProblem, Problem
+from grassvine.problems import CompletionProblem, Problem
 from grassvine.protocol.agent import State
+from grassvine.sums import BiasedCompletionProblem, BiasedModel
 from grassvine.sums.program import Iterate, Subprogram, all_reduce
 
 COUNTS, RANGES = "total.counts", "total.ranges"
@@ -37,8 +38,8 @@ class MemberRatings:
     users : Ids
     ratings : Ratings
         Those to learn from.
-    held : Ratings or None
-        Those to measure on.
+    held : Ratings
+        Those to measure on; a small table may have none.
     """
 
     learning: Learning
@@ -46,7 +47,7 @@ class MemberRatings:
     items: Ids
     users: Ids
     ratings: Ratings
-    held: Ratings | None = field(default=None)
+    held: Ratings
 
     @property
     def n_items(self) -> int:
@@ -102,15 +103,16 @@ class MemberRatings:
 
     def sums_after(self, totals: Totals, fitted: State, iterate: Iterate) -> Subprogram[Totals]:
         """Sum squared error and number of the held-out ratings whose user and item are known."""
-        held = self.held
-        if held is None:
+        if not self.learning.holdout:
             return {}
+        held = self.held
 
         def own() -> tuple[Array]:
             model = self.model({**totals, **fitted})
-            users, items = self.users.at(held.users_of_values()), self.items.at(held.items)
-            found = model.predict(users, items, "nan")
-            wrong = (found.ratings - held.values)[found.known]
+            users, items = held.users_of_values(), held.items.astype(np.int64)
+            known = (np.diff(self.ratings.starts) > 0)[users] & (model.shared.counts > 0)[items]
+            found = model.predict_by_number(users[known], items[known])
+            wrong = found - held.values[known]
             return (np.array([float(wrong @ wrong), float(len(wrong))]),)
 
         (sums,) = yield from all_reduce(iterate, own)

@@ -36,14 +36,14 @@ class MemberTasks:
         The ids of the tasks.
     tasks : Tasks
         The samples to learn from.
-    held : Tasks or None
-        Samples of the same tasks to measure on.
+    held : Tasks
+        Samples of the same tasks to measure on; small tasks have none.
     """
 
     learning: Learning
     ids: Ids
     tasks: Tasks
-    held: Tasks | None = None
+    held: Tasks
 
     @property
     def n_items(self) -> int:
@@ -90,9 +90,9 @@ class MemberTasks:
 
     def sums_after(self, totals: Totals, fitted: State, iterate: Iterate) -> Subprogram[Totals]:
         """Sum squared error and number of the held-out samples."""
-        held = self.held
-        if held is None:
+        if not self.learning.holdout:
             return {}
+        held = self.held
 
         def own() -> tuple[Array]:
             model = self.model({**totals, **fitted})

@@ -81,9 +81,9 @@ def encoded_bound(shapes: Shapes) -> int:
 def checked_message(message: Message, shapes: Shapes, *, sender: int, slot: int) -> Message:
     """Return the message expected from a sender at a slot, or raise :class:`MessageError`.
 
-    Its numbers must be finite; the arrays returned are aligned and C-ordered. Every engine passes
-    every message through this gate before an agent receives it, so that an error names the sender
-    and not an agent that computed with its numbers later.
+    Its numbers must be finite; the arrays returned are aligned and C-ordered. Every engine
+    checks every message with this function before an agent receives it, so that an error names the
+    sender rather than an agent that used the numbers later.
     """
     what = _named(sender, slot)
     if (message.sender, message.slot) != (sender, slot):

@@ -1,4 +1,4 @@
-"""An engine for the contract suite: one process per agent, mutual TLS on loopback, journals on disk.
+"""An engine for the contract suite: a process per agent, mutual TLS on loopback, journals on disk.
 
 The processes are started once and run one agent after another. They have no common slot at which
 to stop, so an observer's reason is found by going through the reports in order; if agents had moved

@@ -9,7 +9,7 @@ from numpy.random import Generator
 from tests.engines.peers.agents import MixingAgent
 from tests.engines.peers.simulator import KINDS, STREAM_KINDS, Simulation
 
-from grassvine.engines.slots import run_slots
+from grassvine.engines.in_process import run_slots
 from grassvine.foundations.seeds import stream
 from grassvine.networks import Timetable
 from grassvine.protocol import StepReport
