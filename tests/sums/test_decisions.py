@@ -131,7 +131,7 @@ def test_a_restored_root_keeps_to_what_it_decided() -> None:
     child = SumAgent(1, PROBLEM, deciding(1), tree)
     logged: list[State] = []
     for _ in range(2):
-        slot = tree.first_slot(len(logged))
+        slot = tree.routes[0].n_slots * len(logged)
         root.meet(slot, [child.outgoing(slot)])
         logged.append(dict(root.log_entry()))
         child.meet(slot + 1, [root.outgoing(slot + 1)])
