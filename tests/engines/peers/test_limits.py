@@ -174,7 +174,7 @@ def test_strangers_do_not_disturb_an_honest_neighbour(kind: str) -> None:
     """The 95th percentile of its latency is less than twice the undisturbed one.
 
     The machine is shared, so the undisturbed one is measured before and after, and the best of
-    three attempts counts.
+    five attempts counts.
     """
 
     async def scene() -> float:
@@ -192,7 +192,7 @@ def test_strangers_do_not_disturb_an_honest_neighbour(kind: str) -> None:
             return float(disturbed / undisturbed)
 
     ratios: list[float] = []
-    while len(ratios) < 3 and min(ratios, default=9.0) >= 2.0:
+    while len(ratios) < 5 and min(ratios, default=9.0) >= 2.0:
         ratios.append(asyncio.run(asyncio.wait_for(scene(), TIMEOUT)))
     assert min(ratios) < 2.0, ratios
 

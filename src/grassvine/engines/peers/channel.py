@@ -44,7 +44,7 @@ COMMON_OPTIONS = (
     ("grpc.http2.ping_timeout_ms", int(1000 * PONG_SECONDS)),  # the one above has no effect
     ("grpc.http2.max_pings_without_data", 0),  # no limit
     ("grpc.http2.max_ping_strikes", 0),
-    ("grpc.per_message_decompression", 0),  # bounded before and after is the same
+    ("grpc.per_message_decompression", 0),  # a small message stays small
 )
 CHANNEL_OPTIONS = (
     *COMMON_OPTIONS,
