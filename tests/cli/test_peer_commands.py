@@ -173,6 +173,7 @@ def test_explain_lists_what_leaves_each_house(grassvine: Command, houses: Path) 
         assert part in said
     one = grassvine("peer", "explain", "plan.toml", "--member", "clinic-b", "--json").object
     assert set(one["sent"]) == {"clinic-b"}
+    assert one["words"] == words_of(read_plan(houses / "plan.toml").digest) and one["words"] in said
     assert {row["to"][0] for row in one["sent"]["clinic-b"]} == {"clinic-a"}
     wrong = grassvine("peer", "explain", "plan.toml", "--member", "clinic-z")
     assert wrong.code == 3 and "its members are clinic-a, clinic-b" in wrong.err

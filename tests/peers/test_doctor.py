@@ -3,12 +3,14 @@
 import socket
 import ssl
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Thread
 
+import grpc
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -37,8 +39,9 @@ def served(certificate: str, key: bytes, folder: Path) -> Iterator[int]:
 
 
 def _shake(context: ssl.SSLContext, line: socket.socket) -> None:
-    with suppress(OSError):
-        context.wrap_socket(line, server_side=True).close()
+    with suppress(OSError), context.wrap_socket(line, server_side=True) as secure:
+        secure.sendall(b"settings")
+        secure.recv(1)
 
 
 @contextmanager
@@ -90,7 +93,7 @@ def test_the_certificate_of_the_plan_is_recognised(
     with served(other.card.certificate, other.key_pem, tmp_path) as port:
         found = examine(plan_of(own, other.card, port), own.folder, environment=NO_PROXY)
     assert all(one.fine for one in found), found
-    assert "shows the certificate of the plan" in link(found).says
+    assert "shows the certificate of the plan, and accepts" in link(found).says
     assert {one.what for one in found} == {
         "versions",
         "certificate of clinic-a",
@@ -99,6 +102,27 @@ def test_the_certificate_of_the_plan_is_recognised(
         "proxy",
         "link with clinic-a",
     }
+
+
+def test_a_neighbour_with_an_older_card_of_this_member_refuses_it(
+    tmp_path: Path, own: OwnIdentity, other: OwnIdentity
+) -> None:
+    older = create_identity("clinic-b", None, tmp_path / "older")
+    for known, fine in ((own, True), (older, False)):
+        server = grpc.server(ThreadPoolExecutor(1))
+        port = server.add_secure_port(
+            "127.0.0.1:0",
+            grpc.ssl_server_credentials(
+                [(other.key_pem, other.card.certificate.encode())],
+                root_certificates=known.card.certificate.encode(),
+                require_client_auth=True,
+            ),
+        )
+        server.start()
+        found = link(examine(plan_of(own, other.card, port), own.folder, environment=NO_PROXY))
+        server.stop(None).wait()
+        assert found.fine == fine
+        assert fine or "refuses the certificate of clinic-b" in found.says
 
 
 def test_a_new_identity_of_the_neighbour_is_explained(

@@ -231,15 +231,17 @@ def explain(
     need_peers()
     from grassvine.peers.explain import explain as explained
     from grassvine.peers.group_plan import read_plan
+    from grassvine.peers.words import words_of
 
-    found = explained(read_plan(plan), member)
+    read = read_plan(plan)
+    found, words = explained(read, member), words_of(read.digest)
     if as_json:
-        print_object(found.as_object())
+        print_object({**found.as_object(), "words": words})
         return
     for name, rows in found.sent.items():
         for line in sent_lines(name, rows):
             typer.echo(printable(line))
-    for sentence in found.sentences:
+    for sentence in (*found.sentences, f"The words of the plan: {words}"):
         typer.echo(f"\n{printable(sentence)}")
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from urllib.parse import unquote, urlsplit
 
 from cryptography import x509
@@ -17,6 +18,7 @@ from cryptography import x509
 from grassvine.foundations.errors import GrassvineError
 from grassvine.peers.cards import Card
 from grassvine.peers.group_plan import GroupPlan
+from grassvine.peers.identity import KEY, OwnIdentity
 from grassvine.peers.join import own_identity
 
 PACKAGES = ("grassvine", "grpcio", "cryptography", "protobuf", "numpy")
@@ -56,7 +58,7 @@ def examine(
         found.append(_port(card.address))
     cards = {one.name: one for one in plan.members}
     for name in plan.dials(card.name):
-        found.append(_way_to(cards[name], environment, timeout))
+        found.append(_way_to(cards[name], identity, environment, timeout))
     for name in plan.dialled_by(card.name):
         says = f"{name} dials this member; 'grassvine peer doctor' there checks the way"
         found.append(Finding(f"link with {name}", True, says))
@@ -128,34 +130,67 @@ def _port(address: str) -> Finding:
     return Finding(what, True, "free")
 
 
-def _way_to(card: Card, environment: Mapping[str, str], timeout: float) -> Finding:
+def _way_to(
+    card: Card, identity: OwnIdentity, environment: Mapping[str, str], timeout: float
+) -> Finding:
     """Connect to a neighbour as the run would, and compare the certificate that it shows."""
     assert card.address is not None
     what = f"link with {card.name}"
     try:
-        with _connected(card.address, environment, timeout) as plain:
-            shown = _shown_certificate(plain, card.name)
+        with (
+            _connected(card.address, environment, timeout) as plain,
+            _context(identity).wrap_socket(plain, server_hostname=card.name) as secure,
+        ):
+            shown = secure.getpeercert(binary_form=True) or b""
+            if hashlib.sha256(shown).digest() != card.fingerprint:
+                return Finding(what, False, _other_certificate(shown, card))
+            accepted = _is_accepted(secure)
     except TimeoutError:
-        return Finding(
-            what,
-            False,
-            f"{card.address} did not answer in {timeout:g} s; a firewall may drop packets",
-        )
+        says = f"{card.address} did not answer in {timeout:g} s; a firewall may drop packets"
     except socket.gaierror:
-        return Finding(what, False, f"the name of {card.address} is not known; check DNS")
+        says = f"the name of {card.address} is not known; check DNS"
     except ConnectionRefusedError:
-        return Finding(
-            what, False, f"nobody listens at {card.address}; {card.name} may not have started yet"
-        )
+        says = f"nobody listens at {card.address}; {card.name} may not have started yet"
     except ssl.SSLError as cause:
-        return Finding(
-            what, False, f"{card.address} does not speak TLS 1.3 ({cause.reason or cause})"
-        )
+        says = f"{card.address} does not speak TLS 1.3 ({cause.reason or cause})"
     except OSError as cause:
-        return Finding(what, False, f"{card.address} cannot be reached ({cause.strerror or cause})")
-    if hashlib.sha256(shown).digest() == card.fingerprint:
-        return Finding(what, True, f"{card.address} shows the certificate of the plan")
-    return Finding(what, False, _other_certificate(shown, card))
+        says = f"{card.address} cannot be reached ({cause.strerror or cause})"
+    else:
+        if accepted:
+            says = f"{card.address} shows the certificate of the plan, and accepts this member's"
+            return Finding(what, True, says)
+        says = (
+            f"{card.name} refuses the certificate of {identity.card.name}; it may run an older "
+            "plan, with another card of this member"
+        )
+    return Finding(what, False, says)
+
+
+def _context(identity: OwnIdentity) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE  # compared by its digest instead
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context.set_alpn_protocols(["h2"])
+    with NamedTemporaryFile("w", suffix=".pem") as public:  # ssl reads certificates from files
+        public.write(identity.card.certificate)
+        public.flush()
+        context.load_cert_chain(public.name, identity.folder / KEY)
+    return context
+
+
+def _is_accepted(secure: ssl.SSLSocket) -> bool:
+    """Return whether the other side accepts our certificate.
+
+    In TLS 1.3 it judges it after our side of the handshake has ended: gRPC then sends its settings,
+    or an alert, or closes the connection.
+    """
+    try:
+        return bool(secure.recv(1))
+    except TimeoutError:
+        raise
+    except (ssl.SSLError, ConnectionError):
+        return False
 
 
 def _other_certificate(shown: bytes, card: Card) -> str:
@@ -203,17 +238,6 @@ def _connected(address: str, environment: Mapping[str, str], timeout: float) -> 
         plain.close()
         raise
     return plain
-
-
-def _shown_certificate(plain: socket.socket, name: str) -> bytes:
-    """Return the certificate that the other side shows in the handshake, as DER."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE  # compared by its digest instead
-    context.minimum_version = ssl.TLSVersion.TLSv1_3
-    context.set_alpn_protocols(["h2"])
-    with context.wrap_socket(plain, server_hostname=name) as secure:
-        return secure.getpeercert(binary_form=True) or b""
 
 
 def _ends_with(host: str, domain: str) -> bool:
