@@ -1,10 +1,10 @@
-# Needs only python3 and make; every target makes .venv itself.
+# Needs only python3 and make; the targets create .venv as needed.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-cluster coverage check format bench release clean
+.PHONY: help demo test test-all test-cluster coverage check format bench protos release clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -22,23 +22,23 @@ help:  ## list the targets
 	$(PIP) install --constraint constraints.txt --editable '.[ray]'
 	@touch $@
 
-demo: .venv/installed  ## install, complete erased images among six agents, show the result
+demo: .venv/installed  ## install grassvine and run its demo: six agents complete images with erased pixels
 	$(BIN)/grassvine demo
 
-test: .venv/installed-dev  ## run the tests but those marked slow, paper or cluster
+test: .venv/installed-dev  ## run the tests except those marked slow, paper or cluster
 	$(BIN)/python -m pytest -n auto --dist loadscope
 
-test-all: .venv/installed-dev  ## run the slow and the paper's tests too
+test-all: .venv/installed-dev  ## also run the tests marked slow and paper
 	$(BIN)/python -m pytest -n auto --dist loadscope -m 'not cluster'
 
-test-cluster: .venv/installed-ray  ## run the tests that start clusters; some need root and data, and say so
+test-cluster: .venv/installed-ray  ## run the tests that start clusters; some need root and data, and report what is missing
 	$(BIN)/python -m pytest -m cluster
 
-coverage: .venv/installed-dev  ## run the tests, tell what they cover and the ten files they cover least
+coverage: .venv/installed-dev  ## run the tests; report the coverage and the ten least covered files
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest
 	$(BIN)/coverage combine --quiet
-	@echo "total: $$($(BIN)/coverage report --format=total) %"
+	@echo "total: $$($(BIN)/coverage report --format=total)%"
 	@$(BIN)/coverage report --sort=cover | sed -n 1,12p
 
 check: .venv/installed-dev  ## format, lint, types, layers
@@ -47,12 +47,15 @@ check: .venv/installed-dev  ## format, lint, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-format: .venv/installed-dev  ## format and mend what can be mended
+format: .venv/installed-dev  ## format, and fix what ruff can fix
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 bench: .venv/installed-dev  ## benchmarks: ratios measured in one run
 	$(BIN)/python -m benchmarks
+
+protos: .venv/installed-dev  ## generate the code of the frames between peers
+	$(BIN)/python -m grpc_tools.protoc -Isrc --python_out=src --pyi_out=src src/grassvine/engines/peers/frames.proto
 
 release: .venv/installed-dev  ## build wheel and sdist into dist/ and run the tests against the wheel
 	PYTHON=$(BIN)/python tools/release

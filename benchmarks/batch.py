@@ -38,8 +38,10 @@ def measure() -> Iterator[dict[str, Any]]:
 
 def _movielens(name: str, problem: gv.CompletionProblem, start: Array) -> dict[str, Any]:
     ours, ours_took = timed(lambda: rtrmc(problem, start))
-    rival = TrustRegions(verbosity=0, min_gradient_norm=1e-3, max_time=600)
-    theirs, theirs_took = timed(lambda: rival.run(to_pymanopt(problem, RANK), initial_point=start))
+    theirs_solver = TrustRegions(verbosity=0, min_gradient_norm=1e-3, max_time=600)
+    theirs, theirs_took = timed(
+        lambda: theirs_solver.run(to_pymanopt(problem, RANK), initial_basis=start)
+    )
     return {
         "what": f"MovieLens-1M 80/20, r 5, {name} start",
         "cost": ours.cost,

@@ -141,7 +141,7 @@ def plot(rows: Sequence[dict[str, Any]], path: Path) -> None:
                 "oversampling",
                 "share of trials recovered",
                 tuple(curves),
-                (Level("90 %", 0.9),),
+                (Level("90%", 0.9),),
                 log_y=False,
             )
         )

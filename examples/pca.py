@@ -42,7 +42,7 @@ def degrees(components):
 
 alone = [degrees(PCA(4).fit(part).components_) for part in np.array_split(images, 6)]
 gossip = DecentralizedPCA(4, agents=6, method="gossip", max_iter=200, random_state=0).fit(images)
-print(f"each place for itself: {min(alone):.0f} to {max(alone):.0f} degrees away")
+print(f"each place alone: {min(alone):.0f} to {max(alone):.0f} degrees away")
 print(f"gossip: {degrees(gossip.components_):.0f} degrees away, {gossip.bytes_ / 1e6:.1f} MB sent")
 print(f"exact:  {degrees(ours.components_):.0e} degrees away, {ours.bytes_ / 1e6:.1f} MB sent")
 
@@ -53,12 +53,12 @@ classifier = make_pipeline(
     DecentralizedPCA(16, agents=6, random_state=0), LogisticRegression(max_iter=500)
 )
 accuracy = classifier.fit(X_train, y_train).score(X_test, y_test)
-print(f"digits told apart from 16 components: {accuracy:.3f}")
+print(f"accuracy of digit classification from 16 components: {accuracy:.3f}")
 
 # %%
 # Owners are named by an array, by a column of a data frame, or by passing a list of tables; and the
-# number of components can follow from the share of the variance to explain.
+# number of components can follow from the fraction of the variance to explain.
 owners = np.array(["north", "east", "south"])[digits % 3]
 owned = DecentralizedPCA(0.9).fit(images, owners=owners)
 found, names = owned.n_components_, ", ".join(owned.owners_)
-print(f"90 % of the variance: {found} components, from the images of {names}")
+print(f"90% of the variance: {found} components, from the images of {names}")

@@ -3,7 +3,7 @@ Ratings held by three shops
 ===========================
 
 Three shops each have a table of ratings. None wants to share its table, and none has enough ratings
-to recommend well. They learn the films' factors together, without pooling the tables.
+to recommend well. They fit the films' factors jointly, without pooling the tables.
 """
 
 # %%
@@ -35,33 +35,33 @@ print(train.head(3).to_string(index=False))
 
 # %%
 # Fit the model; each shop is an agent. The rank is the number of factors per film.
-together = MatrixCompleter(rank=3, agents="shop", random_state=0).fit(train)
-print(f"{together.n_agents_} shops, {together.n_users_} people, {together.n_ratings_} ratings")
-print(f"all shops together: {together.errors(test)['rmse']:.2f} (RMSE in stars)")
+model = MatrixCompleter(rank=3, agents="shop", random_state=0).fit(train)
+print(f"{model.n_agents_} shops, {model.n_users_} people, {model.n_ratings_} ratings")
+print(f"all shops together: {model.errors(test)['rmse']:.2f} (RMSE in stars)")
 
 means = test["item"].map(train.groupby("item")["rating"].mean())
 print(f"mean of each film:  {np.sqrt(np.mean((test['rating'] - means) ** 2)):.2f}")
 for shop, own in train.groupby("shop"):
     alone = MatrixCompleter(rank=3, random_state=0).fit(own)
     found = alone.errors(test[test["shop"] == shop])["rmse"]
-    print(f"{shop:>5} for itself:   {found:.2f}")
+    print(f"{shop:>5} alone:        {found:.2f}")
 
 # %%
 # Recommend films to a user. Films that the user has rated are excluded.
-print(together.recommend(["person 1"], k=3).to_string(index=False))
+print(model.recommend(["person 1"], k=3).to_string(index=False))
 
 # %%
 # A new user rates three films. The factors of the films stay fixed, so no refit is needed.
 new = pd.DataFrame(
     {"user": "Mia", "item": ["crime 1", "crime 2", "comedy 3"], "rating": [4.5, 4, 2]}
 )
-mia = together.fold_in(new)
+mia = model.fold_in(new)
 print(mia.recommend(["Mia"], k=3).to_pandas().to_string(index=False))
 
 # %%
 # A model is a folder that contains no code. Films and users are in separate files: those of the
 # films may be shared, those of the users should stay private.
-together.save("films.model", overwrite=True)
+model.save("films.model", overwrite=True)
 again = MatrixCompleter.load("films.model")
 same = again.recommend(["person 1"], k=3)["item"].to_list()
 print("the same films from the saved model:", ", ".join(same))

@@ -2,14 +2,14 @@
 One regression per school
 =========================
 
-Twenty-four schools want to predict exam results from eight facts about a pupil. Each has too few
+Twenty-four schools want to predict exam results from eight features about a pupil. Each has too few
 pupils for its own regression, and one regression for all schools fits none of them. What they share
-is *which combinations of facts matter*; how much each matters differs between schools.
+is *which combinations of features matter*; how much each matters differs between schools.
 """
 
 # %%
 # A table with one row per pupil, and the school of each pupil. Results depend on two combinations
-# of the facts, with different weights in each school; the last school joins later.
+# of the features, with different weights in each school; the last school joins later.
 import numpy as np
 import pandas as pd
 import sklearn
@@ -20,13 +20,13 @@ from sklearn.model_selection import GridSearchCV, KFold
 from grassvine.estimators import MultitaskRegressor
 
 rng = np.random.default_rng(0)
-facts = ["age", "reading", "maths", "sleep", "books", "travel", "absence", "siblings"]
+features = ["age", "reading", "maths", "sleep", "books", "travel", "absence", "siblings"]
 names = [f"school {number:02d}" for number in range(1, 25)]
-combinations = np.linalg.qr(rng.normal(size=(len(facts), 2)))[0]
+combinations = np.linalg.qr(rng.normal(size=(len(features), 2)))[0]
 weights = rng.normal(0, 4, (len(names), 2))
 level = rng.normal(60, 8, len(names))
 school = np.repeat(np.arange(len(names)), 40)
-X = pd.DataFrame(rng.normal(size=(len(school), len(facts))), columns=facts)
+X = pd.DataFrame(rng.normal(size=(len(school), len(features))), columns=features)
 effects = weights @ combinations.T
 y = level[school] + (X.to_numpy() * effects[school]).sum(axis=1) + rng.normal(0, 2, len(school))
 school_ids = pd.Series(np.array(names)[school])
@@ -38,7 +38,9 @@ test = (pupil >= 12) & (school < 23)
 # Every school is an agent on a ring, and has its own intercept.
 model = MultitaskRegressor(rank=2, agents="tasks", network="ring", random_state=0)
 model.fit(X[train], y[train], tasks=school_ids[train])
-print(f"{len(model.tasks_)} schools with 12 pupils each, {len(facts)} facts, rank {model.rank_}")
+print(
+    f"{len(model.tasks_)} schools with 12 pupils each, {len(features)} features, rank {model.rank_}"
+)
 
 # %%
 # For comparison: one regression per school, and one regression for all schools.
@@ -47,9 +49,9 @@ for number in range(23):
     known, new = train & (school == number), test & (school == number)
     alone[new] = RidgeCV(np.logspace(-2, 3, 20)).fit(X[known], y[known]).predict(X[new])
 pooled = RidgeCV(np.logspace(-2, 3, 20)).fit(X[train], y[train])
-print("share of the variance that is explained (R², new pupils)")
+print("R² on pupils who were not used for fitting")
 print(f"  one regression for all   {pooled.score(X[test], y[test]):.2f}")
-print(f"  each school for itself   {r2_score(y[test], alone[test]):.2f}")
+print(f"  each school alone        {r2_score(y[test], alone[test]):.2f}")
 print(f"  schools together         {model.score(X[test], y[test], tasks=school_ids[test]):.2f}")
 
 # %%
@@ -64,12 +66,12 @@ print(f"  folded in                {joined.score(X[later], y[later], tasks=schoo
 
 # %%
 # The rank is chosen by cross-validation. The school of each pupil is metadata, which scikit-learn
-# passes to fit and score if it is asked to.
+# passes to fit and score if they request it.
 sklearn.set_config(enable_metadata_routing=True)
-asking = MultitaskRegressor(agents="tasks", random_state=0)
-asking.set_fit_request(tasks=True).set_score_request(tasks=True)
+regressor = MultitaskRegressor(agents="tasks", random_state=0)
+regressor.set_fit_request(tasks=True).set_score_request(tasks=True)
 folds = KFold(3, shuffle=True, random_state=0)
-search = GridSearchCV(asking, {"rank": [1, 2, 4]}, cv=folds)
+search = GridSearchCV(regressor, {"rank": [1, 2, 4]}, cv=folds)
 search.fit(X[train], y[train], tasks=school_ids[train])
 for rank, score in zip([1, 2, 4], search.cv_results_["mean_test_score"], strict=True):
     print(f"rank {rank}: R² {score:.2f} in cross-validation")

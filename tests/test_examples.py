@@ -50,7 +50,7 @@ def test_shops_learn_more_together_and_know_a_new_person(printed: Callable[[str]
     # The noise is 0.4 and stars are rounded to halves: nobody can do better than 0.42.
     assert 0.42 < together < 0.6 * figure(text, "mean of each film:")
     for shop in ("north", "south", "west"):
-        assert together < figure(text, f"{shop} for itself:")
+        assert together < figure(text, f"{shop} alone:")
     assert len(re.findall(r"Mia\s+crime \d+", text)) == 3
     favourites = re.findall(r"person 1\s+(romance \d+)\s+[\d.]+\s+\d\s+True", text)
     assert len(favourites) == 3
@@ -59,7 +59,7 @@ def test_shops_learn_more_together_and_know_a_new_person(printed: Callable[[str]
 
 def test_schools_predict_better_together(printed: Callable[[str], str]) -> None:
     text = printed("tasks")
-    together, alone = figure(text, "schools together"), figure(text, "each school for itself")
+    together, alone = figure(text, "schools together"), figure(text, "each school alone")
     assert figure(text, "one regression for all") < 0.2 < alone < together - 0.05
     assert together > 0.9
     assert figure(text, "folded in") > figure(text, "by itself") + 0.2
@@ -71,7 +71,7 @@ def test_components_are_those_of_scikit_learn(printed: Callable[[str], str]) -> 
     # Components are known to about the tolerance 1e-13 over the relative gap of the spectrum.
     assert figure(text, "an entry of the components:") < 1e-10
     assert figure(text, "exact:") < 1e-8
-    assert figure(text, "gossip:") < 15 < 45 < figure(text, "each place for itself:")
+    assert figure(text, "gossip:") < 15 < 45 < figure(text, "each place alone:")
     assert figure(text, "from 16 components:") > 0.93
 
 

@@ -1,4 +1,4 @@
-"""Look into a wheel and an sdist: is all in them that should be, and nothing else?
+"""Check that a wheel and an sdist contain everything that they should, and nothing else.
 
 Usage: python tools/check_dist.py WHEEL SDIST
 """

@@ -19,7 +19,7 @@ N_SLOTS, RANK = 200, 10
 
 @dataclass
 class Clock:
-    """Notes when slots begin to be told."""
+    """Records when slots begin to be reported."""
 
     only_watches: bool
     times: list[float] = field(default_factory=list)

@@ -21,7 +21,7 @@ from benchmarks.timing import best
 
 import grassvine as gv
 from grassvine.engines.base import AgentFactory, EngineResult, create_agents
-from grassvine.engines.slots import run_slots
+from grassvine.engines.in_process import run_slots
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.networks import Timetable
 from grassvine.protocol import Agent, Message, Observer, StepReport, decode, encode

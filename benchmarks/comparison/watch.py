@@ -9,7 +9,7 @@ from benchmarks.timing import timed
 
 import grassvine as gv
 from grassvine.engines.base import AgentFactory, EngineResult, create_agents
-from grassvine.engines.slots import run_slots
+from grassvine.engines.in_process import run_slots
 from grassvine.foundations.arrays import Array
 from grassvine.networks import Timetable
 from grassvine.problems import LocalProblem

@@ -1,4 +1,4 @@
-"""MovieLens-1M, 80 % for training: the paper's formulation at any number of agents, and offsets."""
+"""MovieLens-1M, 80% for training: the paper's formulation and the model with biases."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -11,9 +11,8 @@ import grassvine as gv
 from grassvine.data import hold_out_ratings
 from grassvine.datasets import load_ratings
 from grassvine.paper.scores import squared_errors
-from grassvine.problems import BiasedModel
 from grassvine.protocol.observers import AllFinished
-from grassvine.sums import BiasedFactorization
+from grassvine.sums import BiasedFactorization, BiasedModel
 from grassvine.sums.program import run_pooled
 
 UNOBSERVED = 0.02  # λ of our cost, .01 in the paper's

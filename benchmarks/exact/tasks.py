@@ -1,7 +1,7 @@
 """School and Parkinsons, every task with an agent of its own; raw features, λ = 0.1 as in Case 7.
 
 These costs have several minima. The batch that the agents are held against is therefore a trust
-region that starts where they ended and goes on until no step can be told from rounding.
+region that starts where they ended and goes on until no step can be distinguished from rounding.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ SETTINGS = (("school", 3), ("parkinsons", 3), ("parkinsons", 5))
 def tasks(
     settings: tuple[tuple[str, int], ...] = SETTINGS, starts: tuple[int, ...] = (0, 1, 2)
 ) -> Iterator[Row]:
-    """By how much the polished batch is cheaper, as a share of its cost."""
+    """Return by how much the polished batch result is cheaper, as a fraction of its cost."""
     for name, rank in settings:
         given = load_tasks(name)
         pooled = gv.MultitaskProblem(given, alpha=RIDGE)

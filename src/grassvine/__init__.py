@@ -51,16 +51,10 @@ if TYPE_CHECKING:
     )
     from grassvine.gossip import Gossip, StepSize
     from grassvine.models import load, save
-    from grassvine.problems import (
-        BiasedCompletionProblem,
-        CompletionProblem,
-        CustomProblem,
-        MultitaskProblem,
-        PCAProblem,
-    )
+    from grassvine.problems import CompletionProblem, CustomProblem, MultitaskProblem, PCAProblem
     from grassvine.protocol import EarlyStop, History
     from grassvine.runs import Plan, Run, run
-    from grassvine.sums import Exact
+    from grassvine.sums import BiasedCompletionProblem, Exact
 
 __version__ = "0.1.0.dev0"
 
@@ -68,16 +62,10 @@ __version__ = "0.1.0.dev0"
 _NAMES_OF_MODULE = {
     "estimators": ("DecentralizedPCA", "MatrixCompleter", "MultitaskRegressor"),
     "runs": ("Plan", "Run", "run"),
-    "sums": ("Exact",),
+    "sums": ("BiasedCompletionProblem", "Exact"),
     "gossip": ("Gossip", "StepSize"),
     "protocol": ("EarlyStop", "History"),
-    "problems": (
-        "BiasedCompletionProblem",
-        "CompletionProblem",
-        "CustomProblem",
-        "MultitaskProblem",
-        "PCAProblem",
-    ),
+    "problems": ("CompletionProblem", "CustomProblem", "MultitaskProblem", "PCAProblem"),
     "engines": ("LocalEngine", "RayEngine", "ThreadsEngine"),
     "data": ("Ratings", "Tasks"),
     "data.stored": ("RatingDataset",),

@@ -191,7 +191,9 @@ def test_extrapolation_reaches_the_noise_floor_where_plain_steps_are_far_above(
     assert reached[1.0] > 100 * NOISE_FLOOR
 
 
-def test_agents_with_starts_of_their_own_come_together(low_rank_runs: dict[float, gv.Run]) -> None:
+def test_agents_with_starts_of_their_own_reach_consensus(
+    low_rank_runs: dict[float, gv.Run],
+) -> None:
     """With the change of A added after mixing they would keep their differences for ever."""
     result = low_rank_runs[12.0]
     starts = [result.plan.start(agent) for agent in range(4)]
@@ -202,7 +204,7 @@ def test_agents_with_starts_of_their_own_come_together(low_rank_runs: dict[float
 @pytest.mark.parametrize(
     "network", [gv.networks.path(6), gv.networks.ring(6)], ids=["path", "ring"]
 )
-def test_plain_steps_bring_agents_together_as_well(network: gv.networks.Network) -> None:
+def test_plain_steps_reach_consensus_too(network: gv.networks.Network) -> None:
     data = gv.datasets.low_rank_ratings(30, 180, 2, oversampling=8.0, seed=1)
     problems = [gv.CompletionProblem(part) for part in gv.datasets.split_users(data.ratings, 6)]
     distances = [
@@ -353,7 +355,7 @@ def test_a_plan_survives_toml(max_iter: int, max_omega: float, n_agents: int, se
     assert again.fingerprint() == plan.fingerprint()
 
 
-def test_a_fingerprint_tells_methods_and_options_apart() -> None:
+def test_a_fingerprint_distinguishes_methods_and_options() -> None:
     methods: list[DLMaFit | gv.Gossip] = [
         DLMaFit(10),
         DLMaFit(11),

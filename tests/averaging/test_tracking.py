@@ -230,7 +230,7 @@ def test_the_facts_of_multitask_are_the_mean_of_moments() -> None:
     np.testing.assert_allclose(apply_inverse(tangent, gram), wanted, rtol=1e-8)
 
 
-def test_others_are_divided_by_what_they_tell_and_a_singular_gram_matrix_is_no_disaster() -> None:
+def test_problems_without_statistics_use_their_gram_matrix_even_if_it_is_singular() -> None:
     tangent = stream(1, "data", "tangent").standard_normal((N_ITEMS, 2))
     preconditioner = Preconditioner.of(PROBLEMS["own"](0))
     assert preconditioner.statistics.size == 0

@@ -74,5 +74,5 @@ def test_options_are_checked(options: dict[str, float], message: str) -> None:
         alt_min(tasks(), **options)  # type: ignore[arg-type]
 
 
-def test_it_says_when_its_iterations_were_too_few() -> None:
+def test_it_reports_when_its_iterations_were_too_few() -> None:
     assert alt_min(tasks(), max_iter=1).stop_reason == "reached the limit of 1 iterations"

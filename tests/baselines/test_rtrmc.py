@@ -49,7 +49,7 @@ def test_it_ends_where_pymanopt_s_trust_region_ends() -> None:
     problem = gv.CompletionProblem(table, unobserved=0.05)
     start = spectral_start(table, 3)
     theirs = pymanopt.optimizers.TrustRegions(verbosity=0, min_gradient_norm=1e-9).run(
-        to_pymanopt(problem, 3), initial_point=start
+        to_pymanopt(problem, 3), initial_basis=start
     )
     ours = rtrmc(problem, start, tol=1e-11)
     # Both stop at a gradient of 1e-9 or less: the cost is then the same to its square.
@@ -85,7 +85,7 @@ def test_from_where_it_ended_it_ends_at_once() -> None:
     assert np.linalg.norm(gradient) <= 1e-12 * first.iterations[0].gradient_norm
 
 
-def test_it_says_when_its_iterations_were_too_few() -> None:
+def test_it_reports_when_its_iterations_were_too_few() -> None:
     start = GRASSMANN.random_point(N_ITEMS, 2, np.random.default_rng(0))
     result = rtrmc(gv.PCAProblem(samples()), start, max_outer=2)
     assert result.stop_reason == "reached the limit of 2 iterations"

@@ -11,7 +11,7 @@ from tests.samples import N_ITEMS, ratings
 import grassvine as gv
 from grassvine.checks.derivatives import taylor_slope
 from grassvine.engines.base import AgentFactory, EngineResult, create_agents
-from grassvine.engines.slots import Result, run_slots
+from grassvine.engines.in_process import Result, run_slots
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import CheckFailed
 from grassvine.foundations.seeds import stream

@@ -43,7 +43,7 @@ def test_the_demo_prints_a_table(tmp_path: Path) -> None:
     assert (tmp_path / "grassvine-demo" / "digits.png").is_file()
 
 
-def test_it_tells_its_version() -> None:
+def test_it_reports_its_version() -> None:
     assert call("--version").stdout == f"grassvine {grassvine.__version__}\n"
 
 

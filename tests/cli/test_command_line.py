@@ -82,7 +82,7 @@ def test_a_reader_that_goes_away_gets_no_traceback() -> None:
     assert done.returncode == 1 and done.stderr == ""
 
 
-def test_the_doctor_tells_what_is_there_and_how_to_install_the_rest(
+def test_the_doctor_reports_what_is_there_and_how_to_install_the_rest(
     grassvine: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from grassvine.report import doctor

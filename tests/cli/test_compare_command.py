@@ -26,6 +26,17 @@ def test_methods_stand_side_by_side(grassvine: Command, ratings: Path) -> None:
     assert "item-means" in shown and "RMSE" in shown
 
 
+def test_biases_are_a_rival(grassvine: Command, ratings: Path) -> None:
+    options = ("--splits", 2, "--rank", 2, "--agents", 2, "--json")
+    found = grassvine("compare", ratings, "--methods", "biases,item-means", *options)
+    biases, means = found.object["methods"]
+    assert [biases["method"], means["method"]] == ["biases", "item-means"]
+    # The same model as --rank 0 of the exact method, whatever the rank of the others.
+    ours = grassvine("compare", ratings, "--methods", "exact", "--splits", 2, "--rank", 0, "--json")
+    assert biases["rmse"] == pytest.approx(ours.object["methods"][0]["rmse"], rel=1e-12)
+    assert biases["rmse"] != means["rmse"]
+
+
 def test_the_table_is_plain_and_fits_eighty_columns(capsys: pytest.CaptureFixture[str]) -> None:
     numbers = {"rmse_mean": 15.90712, "rmse_sd": 0.10312, "rmse_p": 2.1e-12, "mae_mean": 0.70412}
     rest = {"mae_sd": 0.00412, "mae_p": 0.04, "seconds": 1234.5, "cpu_seconds": 1234.5}

@@ -168,7 +168,7 @@ def test_a_place_that_is_taken_is_refused_before_the_work(
     assert done.code == 0 and f"model: {model}" in done.err
 
 
-def test_it_says_what_the_saved_model_has_not_seen(grassvine: Command, ratings: Path) -> None:
+def test_it_reports_what_the_saved_model_has_not_seen(grassvine: Command, ratings: Path) -> None:
     model = ratings.with_name("model")
     done = grassvine("complete", ratings, "--rank", 2, "--holdout", 0.2, "-o", model, "--json")
     assert "(fitted without the held-out data; use --holdout 0 to fit all data)" in done.err

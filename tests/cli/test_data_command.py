@@ -41,7 +41,7 @@ def test_the_list_is_a_table_for_the_eye(tmp_path: Path) -> None:
     assert "absent" in lines["ml-1m"] and "absent" not in lines["ml-100k"]
 
 
-def test_fetching_prints_the_path_and_tells_the_terms(
+def test_fetching_prints_the_path_and_reports_the_terms(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[tuple[str, Path | None]] = []

@@ -31,7 +31,7 @@ PYTHON = re.compile(
         ("complete", Option("out"), "--out"),
         ("complete", Option("checkpoint_dir"), "--checkpoints"),
         ("pca", Option("n_components", 3), "--components 3"),
-        ("fold-in", Option("unknown_items", "leave out"), "--leave-out"),
+        ("fold-in", Option("unknown_items", "drop"), "--drop-unknown"),
         ("recommend", Option("as_json"), "--json"),
         ("pca", Option("duplicates", "mean"), "duplicates='mean'"),
         ("complete", Option("ratings", "x"), "ratings='x'"),
@@ -84,26 +84,26 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (
             "complete shared.csv --agents owner --shared-users error",
             3,
-            "merge them, or use --shared-users separate to take them for separate users.",
+            "merge them, or use --shared-users separate to treat them as separate users.",
         ),
         ("complete r.csv --shared-users both", 3, "--shared-users is 'both'; choose from error"),
-        ("pca s.csv --components 1.5", 3, "--components is '1.5'; use an integer, or a share"),
+        ("pca s.csv --components 1.5", 3, "--components is '1.5'; use an integer, or a fraction"),
         (
             "pca s.csv --components .5 --method gossip",
             3,
-            "which method 'gossip' cannot use; pass a number of components or --method exact.",
+            "method 'gossip' does not support; pass a number of components, or --method exact.",
         ),
         ("complete plain.csv", 3, "choose the columns with --user, --item, --rating. The columns"),
         ("complete r.csv --rank x", 3, "--rank is 'x'; use an integer or auto."),
         ("complete r.csv --rank 99", 3, "--rank is 99, but the table has 15 items"),
         ("complete r.csv --holdout 1.5", 3, "--holdout is 1.5; choose a finite number"),
         ("complete r.csv --holdout 0.00001", 3, "--holdout 1e-05 holds out none of 320 ratings"),
-        ("complete r.csv --holdout 0.9999", 3, "--holdout 0.9999 leaves no rating to learn from"),
+        ("complete r.csv --holdout 0.9999", 3, "--holdout 0.9999 leaves no rating to fit"),
         ("complete r.csv --agents 100", 3, "--agents is 100, but there are 40 users"),
         ("complete r.csv --agents 0", 3, "--agents is 0; choose a number of at least 1"),
         ("complete r.csv --seed -1", 3, "--seed is -1; choose a number of at least 0"),
         ("complete r.csv --regularization -1", 3, "--regularization is -1; choose"),
-        ("complete r.csv --method gossip", 3, "use --agents 2, or --method exact, which one agent"),
+        ("complete r.csv --method gossip", 3, "use --agents 2, or --method exact, which supports"),
         ("complete r.csv --method gossip --max-iter 0", 3, "--max-iter is 0; choose"),
         ("complete r.csv --method gossip --rank auto", 3, "for --rank, or --method exact."),
         ("complete r.csv --duplicates frist", 3, "--duplicates is 'frist'; choose from error"),
@@ -148,7 +148,7 @@ def test_errors_from_below_name_flags(
     assert done.out == ""
 
 
-def test_what_was_detected_is_told_on_failure(grassvine: Command, tables: Path) -> None:
+def test_what_was_detected_is_reported_on_failure(grassvine: Command, tables: Path) -> None:
     done = grassvine("complete", tables / "five.csv")
     assert done.err.splitlines()[:3] == [
         f"{tables / 'five.csv'} is separated by commas.",
@@ -169,7 +169,7 @@ def test_a_saved_model_speaks_flags_too(grassvine: Command, tables: Path, tmp_pa
     missing = grassvine("fold-in", model, tmp_path / "new.csv")
     assert "or use --missing drop." in missing.err
     absent = grassvine("fold-in", model, tmp_path / "new.csv", "--missing", "drop")
-    assert absent.code == 3 and "drop them, or use --leave-out." in absent.err
+    assert absent.code == 3 and "drop them, or use --drop-unknown." in absent.err
 
 
 def test_other_encodings_and_skipped_lines_are_read(grassvine: Command, tmp_path: Path) -> None:

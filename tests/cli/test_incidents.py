@@ -33,7 +33,7 @@ def eventful(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("eventful")
-def test_every_command_tells_them(grassvine: Command, ratings: Path, tmp_path: Path) -> None:
+def test_every_command_reports_them(grassvine: Command, ratings: Path, tmp_path: Path) -> None:
     samples = write_samples(tmp_path / "samples.csv")
     for asked in (
         ("complete", ratings, "--rank", 2, "--agents", 2),

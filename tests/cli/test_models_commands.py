@@ -49,7 +49,7 @@ def test_whole_numbers_become_text_where_the_model_has_text(
     assert "user ids are text (such as 'anna'), but the known ones are whole numbers" in done.err
 
 
-def test_what_is_not_known_is_told(
+def test_what_is_not_known_is_reported(
     grassvine: Command, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pairs = "user,item\n100,003\n7,003\n"
@@ -111,14 +111,14 @@ def test_new_users_are_folded_in(
     assert refused.code == 3 and not out.exists()
     assert "items that the model does not know (such as '077')" in refused.err
     give(monkeypatch, new)
-    done = grassvine("fold-in", model, "-", "-k", 2, "-o", out, "--leave-out", "--json")
+    done = grassvine("fold-in", model, "-", "-k", 2, "-o", out, "--drop-unknown", "--json")
     rows = done.object["recommendations"]
     assert [(row["user"], row["rank"], row["known"]) for row in rows] == [
         (900, 1, True),
         (900, 2, True),
     ]
     assert not {row["item"] for row in rows} & {"003", "004", "077"}
-    assert "1 ratings of items unknown to the model were skipped" in done.err
+    assert "Dropped 1 rating of items unknown to the model." in done.err
     assert grassvine("inspect", out, "--json").object["sizes"]["users"] == 41
     assert {file.name: file.read_bytes() for file in model.iterdir()} == before
 
@@ -147,7 +147,9 @@ def test_components_of_named_owners_explain_a_share(grassvine: Command, tmp_path
     ratios = report["explained_variance_ratio"]
     assert sum(ratios) > 0.9 >= sum(ratios[:-1]) and report["components"] == len(ratios)
     refused = grassvine("pca", samples, "--components", 1.5)
-    assert refused.code == 3 and "--components is '1.5'; use an integer, or a share" in refused.err
+    assert (
+        refused.code == 3 and "--components is '1.5'; use an integer, or a fraction" in refused.err
+    )
 
 
 def test_what_is_no_model_is_refused(grassvine: Command, tmp_path: Path) -> None:
@@ -221,7 +223,7 @@ def test_the_shared_part_can_be_saved_alone(
         assert {file.name for file in (tmp_path / str(number)).iterdir()} == SHARED
 
 
-def test_inspect_says_which_parts_are_private(grassvine: Command, model: Path) -> None:
+def test_inspect_reports_which_parts_are_private(grassvine: Command, model: Path) -> None:
     shown = " ".join(grassvine("inspect", model).out.split())
     assert "shared part items.arrow, model.json, shared.safetensors" in shown
     assert "private part users.arrow: ids of users private.safetensors: weights, biases" in shown
@@ -247,7 +249,7 @@ def test_a_user_of_several_owners_is_named_with_its_owner(
     assert done.code == 0 and "they are separate users." in done.err
     done = grassvine("recommend", model, "--user", 7, "--seen")
     assert done.code == 3
-    assert "user 7 is not one user but 2, of the owners 'north', 'south'; name" in done.err
+    assert "2 owners have user 7 ('north', 'south'); pass the owner" in done.err
     done = grassvine("recommend", model, "--user", 7, "--owner", "south", "--seen", "--json")
     best = done.object["recommendations"][0]
     assert (best["user"], best["owner"]) == (7, "south")

@@ -12,7 +12,7 @@ import pytest
 from tests.cli.commands import Command, Done, write_samples
 
 import grassvine as gv
-from grassvine.jobs import engine_options
+from grassvine.jobs import base
 
 pytestmark = [
     pytest.mark.cluster,
@@ -74,13 +74,13 @@ def cluster() -> Iterator[None]:
 def diligent(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep a checkpoint at every slot, for runs that take a second."""
     engine = partial(gv.RayEngine, checkpoint_seconds=0.0)
-    monkeypatch.setattr(engine_options, "RayEngine", engine)
+    monkeypatch.setattr(base, "RayEngine", engine)
 
 
 @pytest.mark.usefixtures("cluster")
 class TestInACluster:
     @pytest.mark.usefixtures("diligent")
-    def test_a_run_is_resumed_when_asked_and_only_then(
+    def test_a_run_is_resumed_on_request_and_only_then(
         self, grassvine: Command, ratings: Path
     ) -> None:
         kept, run = ratings.with_name("kept"), ratings.with_name("run")

@@ -11,7 +11,7 @@ import pytest
 from tests.cli.commands import Command, write_samples
 
 import grassvine as gv
-from grassvine.jobs import engine_options
+from grassvine.jobs import base
 
 RAY = ("--engine", "ray", "--address", "head:6379", "--agents-per-actor", 2)
 ASKED = {"agents_per_actor": 2, "checkpoint_dir": "kept", "resume": True}
@@ -26,7 +26,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         calls.append((address, given))
         return gv.LocalEngine()
 
-    monkeypatch.setattr(engine_options, "RayEngine", make)
+    monkeypatch.setattr(base, "RayEngine", make)
     return calls
 
 
@@ -57,7 +57,7 @@ def test_a_run_is_repeated_from_its_start(
 
 
 @pytest.mark.usefixtures("made")
-def test_a_model_does_not_tell_where_it_was_made(grassvine: Command, ratings: Path) -> None:
+def test_a_model_does_not_report_where_it_was_made(grassvine: Command, ratings: Path) -> None:
     model = ratings.with_name("model")
     asked = ("complete", ratings, "--rank", 2, *RAY, "--checkpoints", "kept", "--resume")
     assert grassvine(*asked, "-o", model).code == 0

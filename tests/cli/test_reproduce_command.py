@@ -174,7 +174,7 @@ def test_a_missing_data_set_is_a_sentence(
 
 
 @pytest.mark.usefixtures("no_work")
-def test_without_matplotlib_it_says_what_to_install_before_any_work(
+def test_without_matplotlib_it_reports_what_to_install_before_any_work(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)

@@ -35,7 +35,7 @@ def test_a_run_of_tasks_and_one_of_components_are_repeated(
         assert grassvine("rerun", tmp_path / name, "--json").object["same"] is True
 
 
-def test_a_folder_tells_all_that_is_needed(run: Path) -> None:
+def test_a_folder_reports_all_that_is_needed(run: Path) -> None:
     record = json.loads((run / "run.json").read_text())
     assert record["options"]["seed"] == 0 and record["options"]["rank"] == 2
     plan = gv.Plan.from_toml((run / "plan.toml").read_text())
@@ -56,7 +56,7 @@ def test_other_data_are_refused_and_moved_ones_are_not(
     assert "differs from the data of the run: its hash is" in done.err
 
 
-def test_another_result_is_said_and_has_a_code(grassvine: Command, run: Path) -> None:
+def test_another_result_is_reported_and_has_a_code(grassvine: Command, run: Path) -> None:
     record = json.loads((run / "run.json").read_text())
     record["hashes"]["result"] = "0" * 64
     record["versions"]["numpy"] = "1.0"
@@ -70,7 +70,11 @@ def test_another_result_is_said_and_has_a_code(grassvine: Command, run: Path) ->
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"format": "another"}, "is not in the format 'grassvine run 1'"),
+        ({"format": "another"}, "is not in the format 'grassvine run 2'"),
+        (
+            {"format": "grassvine run 1"},
+            "is in the format 'grassvine run 1' and this version reads 'grassvine run 2'; repeat",
+        ),
         ({"command": "dance"}, "was modified"),
         ({"options": {"rnak": 1}}, "unknown option 'rnak'; did you mean 'rank'?"),
         ({"hashes": {}}, "was modified"),
@@ -170,7 +174,7 @@ def test_a_run_folder_cannot_choose_the_engine(
         joined.append(address)
         return gv.LocalEngine()
 
-    monkeypatch.setattr("grassvine.jobs.engine_options.RayEngine", ray_engine)
+    monkeypatch.setattr("grassvine.jobs.base.RayEngine", ray_engine)
     done = grassvine("rerun", run, "--json")
     assert done.object["same"] is True and joined == []
     assert "the saved run used the engine ray and is repeated on local" in done.err
@@ -201,7 +205,7 @@ def test_pictures_are_drawn(grassvine: Command, run: Path, tmp_path: Path) -> No
         assert Path(path).read_bytes().startswith(b"\x89PNG")
 
 
-def test_plots_are_replaced_only_if_told_so(
+def test_plots_are_replaced_only_on_request(
     grassvine: Command, ratings: Path, tmp_path: Path
 ) -> None:
     run, out = tmp_path / "run", tmp_path / "pictures"

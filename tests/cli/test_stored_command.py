@@ -15,7 +15,7 @@ def parquet(ratings: Path) -> Path:
 
 
 @pytest.mark.parametrize("engine", ["local", "threads"])
-def test_what_is_learned_apart_is_what_is_learned_here(
+def test_stored_data_give_the_same_result_as_data_in_memory(
     grassvine: Command, parquet: Path, engine: str
 ) -> None:
     here = grassvine("complete", parquet, *ASKED).object
@@ -47,7 +47,9 @@ def test_the_model_knows_no_users_and_takes_them_in(grassvine: Command, parquet:
     assert answers[0] == answers[1] != ""
 
 
-def test_a_run_apart_is_repeated_to_the_last_bit(grassvine: Command, parquet: Path) -> None:
+def test_a_run_on_stored_data_is_repeated_to_the_last_bit(
+    grassvine: Command, parquet: Path
+) -> None:
     run = parquet.with_name("run")
     assert grassvine("complete", parquet, *ASKED, "--stored", "--run", run).code == 0
     assert grassvine("rerun", run, "--json").object["same"] is True
@@ -59,12 +61,18 @@ def test_a_run_apart_is_repeated_to_the_last_bit(grassvine: Command, parquet: Pa
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--agents", "owner", "--holdout", 0.2), "nothing can be held out of ratings that are"),
-        (("--agents", 2), "2 agents cannot each read their own part"),
+        (
+            ("--agents", "owner", "--holdout", 0.2),
+            "ratings that the agents read themselves cannot be held out",
+        ),
+        (
+            ("--agents", 2),
+            "--agents 2 does not define which part each agent reads; use --agents with",
+        ),
         (("--agents", "ownr"), "no column 'ownr' for the agents; did you mean 'owner'?"),
     ],
 )
-def test_what_cannot_be_done_apart_is_said(
+def test_what_stored_data_do_not_support_is_reported(
     grassvine: Command, parquet: Path, options: tuple[object, ...], message: str
 ) -> None:
     done = grassvine("complete", parquet, "--rank", 2, "--stored", *options)

@@ -34,7 +34,7 @@ def test_a_full_standard_output_is_a_sentence(arguments: list[str]) -> None:
     assert done.returncode == 7
     assert done.stderr.decode() == (
         "grassvine: standard output cannot be written (No space left on device); free disk space, "
-        "or send it elsewhere.\n"
+        "or redirect it.\n"
     )
 
 

@@ -24,9 +24,8 @@ from grassvine.data import hold_out_ratings
 from grassvine.datasets import read_movielens
 from grassvine.engines.base import AgentFactory, Engine, EngineResult
 from grassvine.networks import Timetable
-from grassvine.problems import BiasedCompletionProblem, BiasedModel
 from grassvine.protocol import Agent, Observer, StepReport
-from grassvine.sums import BiasedFactorization
+from grassvine.sums import BiasedCompletionProblem, BiasedFactorization, BiasedModel
 
 N_AGENTS = 8
 RANK = 10
@@ -73,7 +72,7 @@ class SlotTeller:
 
 
 def main() -> None:
-    """Run as the command line says, and print what came of it."""
+    """Run as the command line says, and print the result."""
     wishes = _wishes()
     train, test = hold_out_ratings(read_movielens(wishes.ratings).ratings, 0.2, seed=0)
     parts = gv.datasets.split_users(train, N_AGENTS)

@@ -93,9 +93,8 @@ def ray_over(hosts: Sequence[AgentActor], folder: Path, *, cpus: int = 2) -> Ite
 
         head = ["--head", f"--port={PORT}", "--include-dashboard=false"]
         await_text(*start(hosts[0], head, environment | QUICK_HEALTH_CHECKS), STARTED, START_UP)
-        workers = [start(host, [f"--address={address}"], environment) for host in hosts[1:]]
-        for worker in workers:
-            await_text(*worker, STARTED, START_UP)
+        for host in hosts[1:]:  # one by one, so that each has all processors
+            await_text(*start(host, [f"--address={address}"], environment), STARTED, START_UP)
         cluster = RayHosts(tuple(hosts), address, environment)
         cluster.await_nodes(len(hosts))
         yield cluster
@@ -132,6 +131,8 @@ def _environment(token: Path) -> dict[str, str]:
         **own,
         "PYTHONPATH": os.pathsep.join([str(REPOSITORY / "src"), str(REPOSITORY)]),
         "PYTHONUNBUFFERED": "1",
+        # Else Ray gives up a node that does not start within 30 s.
+        "RAY_raylet_start_wait_time_s": f"{START_UP:.0f}",
         # Whoever waits for a message that was lost with its host gives up at once, not after 30 s.
         "RAY_object_manager_pull_timeout_ms": "1000",
         "RAY_AUTH_MODE": "token",

@@ -93,7 +93,7 @@ def test_text_and_numbers_are_not_taken_for_each_other(known: Any, asked: Any) -
         ids.numbers(asked, "item")
 
 
-def test_giant_ids_take_no_room() -> None:
+def test_giant_ids_take_no_memory() -> None:
     ids, numbers = Ids.number([10**18, 0], "item")
     assert len(ids) == 2 and numbers.tolist() == [1, 0]
 

@@ -102,7 +102,7 @@ def test_a_number_of_agents_that_does_not_fit_is_refused(
 
 
 @dataclass(frozen=True)
-class Divider:
+class Holdout:
     """Ways to divide data into training and test, and groups of numbered things in such data."""
 
     make: Callable[[list[int]], Any]
@@ -142,78 +142,78 @@ def samples_of(tasks: Tasks) -> list[dict[int, float]]:
     ]
 
 
-DIVIDERS = {
-    "ratings": Divider(ratings_of_sizes, hold_out_ratings, fold_ratings, entries, True),
-    "samples": Divider(tasks_of_sizes, hold_out_samples, fold_samples, samples_of, False),
+HOLDOUTS = {
+    "ratings": Holdout(ratings_of_sizes, hold_out_ratings, fold_ratings, entries, True),
+    "samples": Holdout(tasks_of_sizes, hold_out_samples, fold_samples, samples_of, False),
 }
-every_divider = pytest.mark.parametrize("divider", DIVIDERS.values(), ids=DIVIDERS)
+every_holdout = pytest.mark.parametrize("holdout", HOLDOUTS.values(), ids=HOLDOUTS)
 sizes = st.lists(st.integers(5, 25), min_size=1, max_size=6)
 seeds = st.integers(0, 2**32)
 
 
-def assert_divided(divider: Divider, whole: Any, train: Any, test: Any) -> None:
+def assert_split(holdout: Holdout, whole: Any, train: Any, test: Any) -> None:
     """Every entry is in exactly one part, under the same user and item or task."""
     assert train.n_items == test.n_items == whole.n_items
-    parts = divider.groups(whole), divider.groups(train), divider.groups(test)
+    parts = holdout.groups(whole), holdout.groups(train), holdout.groups(test)
     for everything, known, hidden in zip(*parts, strict=True):
         assert not set(known) & set(hidden)
         assert known | hidden == everything
 
 
-def counts(divider: Divider, data: Any) -> list[int]:
-    each = [len(group) for group in divider.groups(data)]
-    return [sum(each)] if divider.together else each
+def counts(holdout: Holdout, data: Any) -> list[int]:
+    each = [len(group) for group in holdout.groups(data)]
+    return [sum(each)] if holdout.together else each
 
 
-@every_divider
+@every_holdout
 @given(sizes, st.floats(0.0, 1.0, exclude_max=True), seeds)
 def test_a_part_of_the_share_is_held_out(
-    divider: Divider, sizes: list[int], share: float, seed: int
+    holdout: Holdout, sizes: list[int], share: float, seed: int
 ) -> None:
-    whole = divider.make(sizes)
-    train, test = divider.hold_out(whole, share, seed=seed)
-    assert_divided(divider, whole, train, test)
-    assert counts(divider, test) == [round(share * n) for n in counts(divider, whole)]
+    whole = holdout.make(sizes)
+    train, test = holdout.hold_out(whole, share, seed=seed)
+    assert_split(holdout, whole, train, test)
+    assert counts(holdout, test) == [round(share * n) for n in counts(holdout, whole)]
 
 
-@every_divider
+@every_holdout
 @given(sizes, st.integers(2, 5), seeds)
 def test_every_entry_is_in_the_test_part_of_exactly_one_fold(
-    divider: Divider, sizes: list[int], n_folds: int, seed: int
+    holdout: Holdout, sizes: list[int], n_folds: int, seed: int
 ) -> None:
-    whole = divider.make(sizes)
-    folds = divider.fold(whole, n_folds, seed=seed)
+    whole = holdout.make(sizes)
+    folds = holdout.fold(whole, n_folds, seed=seed)
     assert len(folds) == n_folds
     tested: list[dict[int, float]] = [{} for _ in sizes]
     for train, test in folds:
-        assert_divided(divider, whole, train, test)
-        for group, found in zip(divider.groups(test), tested, strict=True):
+        assert_split(holdout, whole, train, test)
+        for group, found in zip(holdout.groups(test), tested, strict=True):
             assert not set(group) & set(found)
             found |= group
-        for mine, total in zip(counts(divider, test), counts(divider, whole), strict=True):
+        for mine, total in zip(counts(holdout, test), counts(holdout, whole), strict=True):
             assert total // n_folds <= mine <= -(-total // n_folds)
-    assert tested == divider.groups(whole)
+    assert tested == holdout.groups(whole)
 
 
-@every_divider
+@every_holdout
 @pytest.mark.parametrize("way", ["hold_out", "fold"])
 def test_the_same_seed_divides_in_the_same_way_and_another_otherwise(
-    divider: Divider, way: str
+    holdout: Holdout, way: str
 ) -> None:
-    whole = divider.make([20, 7, 30])
+    whole = holdout.make([20, 7, 30])
 
     def divided(seed: int) -> list[dict[int, float]]:
         if way == "hold_out":
-            return divider.groups(divider.hold_out(whole, 0.4, seed=seed)[1])
-        return divider.groups(divider.fold(whole, 3, seed=seed)[0][1])
+            return holdout.groups(holdout.hold_out(whole, 0.4, seed=seed)[1])
+        return holdout.groups(holdout.fold(whole, 3, seed=seed)[0][1])
 
     assert divided(1) == divided(1)
     assert divided(1) != divided(2)
 
 
-@every_divider
-def test_dividing_leaves_the_data_alone(divider: Divider) -> None:
-    whole = divider.make([6, 9])
+@every_holdout
+def test_dividing_leaves_the_data_alone(holdout: Holdout) -> None:
+    whole = holdout.make([6, 9])
     arrays = (
         [*whole.features, *whole.targets]
         if isinstance(whole, Tasks)
@@ -222,19 +222,19 @@ def test_dividing_leaves_the_data_alone(divider: Divider) -> None:
     before = [array.tobytes() for array in arrays]
     for array in arrays:
         array.flags.writeable = False
-    parts = [*divider.hold_out(whole, 0.5), *divider.fold(whole, 3)[0]]
+    parts = [*holdout.hold_out(whole, 0.5), *holdout.fold(whole, 3)[0]]
     for part in parts:
         values = part.targets[0] if isinstance(part, Tasks) else part.values
         values += 1.0
     assert [array.tobytes() for array in arrays] == before
 
 
-@every_divider
-def test_a_fifth_is_held_out_unless_told(divider: Divider) -> None:
-    assert counts(divider, divider.hold_out(divider.make([10, 20]))[1]) in ([6], [2, 4])
+@every_holdout
+def test_a_fifth_is_held_out_by_default(holdout: Holdout) -> None:
+    assert counts(holdout, holdout.hold_out(holdout.make([10, 20]))[1]) in ([6], [2, 4])
 
 
-@every_divider
+@every_holdout
 @pytest.mark.parametrize(
     ("share", "message"),
     [
@@ -244,12 +244,12 @@ def test_a_fifth_is_held_out_unless_told(divider: Divider) -> None:
         ("half", "share must be a number, not 'half'"),
     ],
 )
-def test_an_impossible_share_is_refused(divider: Divider, share: Any, message: str) -> None:
+def test_an_impossible_share_is_refused(holdout: Holdout, share: Any, message: str) -> None:
     with pytest.raises(DataError, match=message):
-        divider.hold_out(divider.make([6, 9]), share)
+        holdout.hold_out(holdout.make([6, 9]), share)
 
 
-@every_divider
+@every_holdout
 @pytest.mark.parametrize(
     ("n_folds", "message"),
     [
@@ -265,10 +265,10 @@ def test_an_impossible_share_is_refused(divider: Divider, share: Any, message: s
     ],
 )
 def test_an_impossible_number_of_folds_is_refused(
-    divider: Divider, n_folds: Any, message: str
+    holdout: Holdout, n_folds: Any, message: str
 ) -> None:
     with pytest.raises(DataError, match=message):
-        divider.fold(divider.make([4, 3]), n_folds)
+        holdout.fold(holdout.make([4, 3]), n_folds)
 
 
 def test_one_task_too_small_for_the_folds_is_refused() -> None:

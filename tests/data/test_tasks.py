@@ -60,7 +60,7 @@ def test_single_precision_is_widened() -> None:
         assert kept.dtype == np.float64 and np.array_equal(kept, single)
 
 
-def test_taken_tasks_are_those_asked_for() -> None:
+def test_taken_tasks_are_those_requested() -> None:
     taken = Tasks.from_arrays(FEATURES, TARGETS).take_tasks(1, 3)
     assert [len(y) for y in taken.targets] == [1, 3]
     assert np.array_equal(taken.features[1], FEATURES[2])

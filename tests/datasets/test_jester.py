@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from tests.datasets.rating_files import as_dict, jester_line
 from tests.real_data import real_file
 
-from grassvine.data.tables import text
-from grassvine.datasets import read_jester
+from grassvine.datasets import published_text, read_jester
 from grassvine.foundations.errors import DataError
 
 hundredths = st.integers(-1000, 1000).map(lambda number: number / 100)
@@ -22,7 +21,7 @@ def test_what_is_written_is_read_in_blocks_of_any_size(
     users: list[dict[int, float]], mark: str, block: int
 ) -> None:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text, "BLOCK", block)
+        patch.setattr(published_text, "BLOCK", block)
         content = mark + "".join(map(jester_line, users))
         (Path(folder) / "jester-data-1.csv").write_text(content, encoding="utf-8")
         found = as_dict(read_jester(folder))

@@ -18,8 +18,7 @@ from tests.datasets.rating_files import (
 )
 from tests.real_data import real_file
 
-from grassvine.data.tables import text
-from grassvine.datasets import read_movielens
+from grassvine.datasets import published_text, read_movielens
 from grassvine.foundations.errors import DataError
 
 HALF_STARS = [0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0]
@@ -32,7 +31,7 @@ def test_what_is_written_is_read_in_blocks_of_any_size(
     name: str, table: list[tuple[int, int, float]], newline: str, block: int
 ) -> None:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text, "BLOCK", block)
+        patch.setattr(published_text, "BLOCK", block)
         path = Path(folder) / name
         path.write_text(MOVIELENS[name](table), newline=newline)
         assert as_dict(read_movielens(path)) == wanted(table)
@@ -104,7 +103,10 @@ REFUSALS = {
     ),
     "another CSV": ("movieId,title,genres\n1,Toy,A\n", "x is not a MovieLens file: its first line"),
     "movies.dat": ("1::Toy Story (1995)::Comedy\n", "line 1 of .* has 3 fields, not 4"),
-    "the same again": (GOOD + "7::30::1::8\n", "1 ratings repeat a user and an item"),
+    "the same again": (
+        GOOD + "7::30::1::8\n",
+        "1 ratings repeat a user and an item: user .*; it was modified, so download it again",
+    ),
 }
 
 
@@ -113,7 +115,7 @@ REFUSALS = {
 def test_a_faulty_file_is_refused_with_the_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str, message: str, block: int
 ) -> None:
-    monkeypatch.setattr(text, "BLOCK", block)
+    monkeypatch.setattr(published_text, "BLOCK", block)
     (tmp_path / "x").write_text(content)
     with pytest.raises(DataError, match=message):
         read_movielens(tmp_path / "x")
@@ -134,7 +136,7 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path, content: bytes, messa
         read_movielens(tmp_path / "x")
 
 
-def test_where_there_is_no_file_or_two_it_says_so(tmp_path: Path) -> None:
+def test_where_there_is_no_file_or_two_it_reports_it(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"ml does not exist; use u\.data or ratings\.dat or"):
         read_movielens(tmp_path / "ml")
     with pytest.raises(

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.real_data import real_file
 
-from grassvine.data.tables import text
-from grassvine.datasets import read_parkinsons, read_school
+from grassvine.datasets import published_text, read_parkinsons, read_school
 from grassvine.datasets.multitask import PARKINSONS_COLUMNS
 from grassvine.foundations.errors import DataError
 from grassvine.foundations.seeds import stream
@@ -121,7 +120,7 @@ def test_patients_are_tasks_in_the_order_of_their_numbers(
     rows: list[tuple[int, int]], block: int
 ) -> None:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text, "BLOCK", block)
+        patch.setattr(published_text, "BLOCK", block)
         lines = [HEADER, *(patient_line(*row) for row in rows)]
         (Path(folder) / "parkinsons_updrs.data").write_text("\n".join(lines))
         tasks = read_parkinsons(folder)

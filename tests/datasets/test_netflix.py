@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.datasets.rating_files import ROWS, as_dict, netflix_files, rows, wanted, write_netflix
 
-from grassvine.data.tables import text
-from grassvine.datasets import read_netflix
+from grassvine.datasets import published_text, read_netflix
 from grassvine.foundations.errors import DataError
 
 FORMS = ["mv", "combined"]
@@ -18,7 +17,7 @@ def test_what_is_written_is_read_in_blocks_of_any_size(
     table: list[tuple[int, int, float]], form: str, block: int
 ) -> None:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text, "BLOCK", block)
+        patch.setattr(published_text, "BLOCK", block)
         assert as_dict(read_netflix(write_netflix(Path(folder), table, form))) == wanted(table)
 
 
@@ -66,7 +65,10 @@ REFUSALS = {
     "movies only": ("1:\n2:\n", "x contains movies but no ratings; download it again"),
     "nothing": ("", "x is empty"),
     "a web page": ("<html>", "x is a web page"),
-    "the same again": (GOOD + "8,1,2005-01-03\n", "1 ratings repeat a user and an item"),
+    "the same again": (
+        GOOD + "8,1,2005-01-03\n",
+        "1 ratings repeat a user and an item: user .*; it was modified, so download it again",
+    ),
 }
 
 
@@ -75,7 +77,7 @@ REFUSALS = {
 def test_a_faulty_file_is_refused_with_the_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str, message: str, block: int
 ) -> None:
-    monkeypatch.setattr(text, "BLOCK", block)
+    monkeypatch.setattr(published_text, "BLOCK", block)
     (tmp_path / "x").write_text(content)
     with pytest.raises(DataError, match=message):
         read_netflix(tmp_path / "x")
@@ -88,7 +90,7 @@ def test_the_fault_is_named_with_its_file(tmp_path: Path) -> None:
         read_netflix(tmp_path)
 
 
-def test_where_there_is_no_file_or_both_forms_it_says_so(tmp_path: Path) -> None:
+def test_where_there_is_no_file_or_both_forms_it_reports_it(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"contains no combined_data_\*\.txt or mv_\*\.txt; use"):
         read_netflix(tmp_path)
     for form in FORMS:

@@ -76,8 +76,8 @@ def test_samples_are_the_columns_of_numbers() -> None:
     table = samples_from_frame(frame)
     assert table.features == ("x", "y") and table.samples.tolist() == [[1.0, 0.5], [2.0, -1.0]]
     assert table.assumed == ("Columns without numbers were ignored: 'name'.",)
-    assert table.hash() == samples_from_frame(frame.reverse()).hash()
-    assert table.hash() != samples_from_frame(frame.select("y", "x")).hash()
+    assert table.digest() == samples_from_frame(frame.reverse()).digest()
+    assert table.digest() != samples_from_frame(frame.select("y", "x")).digest()
     with pytest.raises(DataError, match=r"'y' is missing, NaN or infinite in 1 of . rows \(row 1,"):
         samples_from_frame(pl.DataFrame({"x": [1, 2], "y": [0.5, None]}))
     with pytest.raises(DataError, match="no column contains numbers"):

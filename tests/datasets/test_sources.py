@@ -37,7 +37,7 @@ def test_what_can_be_downloaded_is_bound_and_checked(source: Source) -> None:
 
 
 @every_source
-def test_whoever_must_get_it_by_hand_is_told_where_to_put_it(source: Source) -> None:
+def test_whoever_must_get_it_by_hand_learns_where_to_put_it(source: Source) -> None:
     assert f"the folder {source.folders[0]} in GRASSVINE_DATA." in source.by_hand
     assert "cite" in source.terms or "no terms" in source.terms
 

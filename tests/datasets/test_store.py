@@ -98,7 +98,7 @@ def test_the_variable_may_be_unset_or_begin_at_home(
         locate("tiny")
 
 
-def test_where_it_is_nowhere_both_ways_to_get_it_are_told(places: tuple[Path, Path]) -> None:
+def test_where_it_is_nowhere_both_ways_to_get_it_are_reported(places: tuple[Path, Path]) -> None:
     with pytest.raises(
         DataError,
         match=r"MovieLens 1M not found at .*given.ml-1m, .*cache.ml-1m; run 'grassvine data fetch "
@@ -377,7 +377,7 @@ def test_no_redirection_leaves_the_scheme(tmp_path: Path, server: Server) -> Non
     assert tree(tmp_path) == [] and server.asked == ["/tiny.zip"]
 
 
-def test_only_https_is_spoken_unless_told(tmp_path: Path, server: Server) -> None:
+def test_only_https_is_accepted_by_default(tmp_path: Path, server: Server) -> None:
     source = server.serve(SOUND)
     with pytest.raises(DataError, match="the address redirects to a scheme other than https"):
         store.fetch_source(source, tmp_path)

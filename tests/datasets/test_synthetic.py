@@ -86,13 +86,13 @@ def test_without_noise_the_ratings_of_each_user_lie_in_the_subspace(
         np.testing.assert_allclose(part @ weights, values, atol=ROUNDING)
 
 
-def test_a_full_table_has_the_rank_asked_for() -> None:
+def test_a_full_table_has_the_rank_requested() -> None:
     table = dense(full_table(20, 30, 4).ratings)
     assert np.linalg.matrix_rank(table) == 4
 
 
 @pytest.mark.parametrize("condition", [1.0, 30.0, 1e4])
-def test_the_condition_number_of_the_table_is_as_asked(condition: float) -> None:
+def test_the_condition_number_of_the_table_is_as_requested(condition: float) -> None:
     table = dense(full_table(20, 30, 4, condition=condition).ratings)
     sizes = np.linalg.svd(table, compute_uv=False)[:4]
     wanted = np.sqrt(20 * 30) * condition ** (-np.arange(4) / 3)

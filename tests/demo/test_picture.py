@@ -14,7 +14,7 @@ def test_the_picture_is_written_whole(comparison: Comparison, tmp_path: Path) ->
     assert [file.name for file in path.parent.iterdir()] == ["digits.png"]
 
 
-def test_the_headline_says_who_holds_what(comparison: Comparison) -> None:
+def test_the_headline_reports_who_holds_what(comparison: Comparison) -> None:
     assert "6 agents hold images of one digit each" in headline(comparison)
     assert "agent 0, which holds only 0s" in headline(comparison)
 
@@ -24,7 +24,7 @@ def test_the_first_images_of_every_kind_are_shown() -> None:
     assert list(images_to_show(np.repeat(np.arange(10), 3))) == list(range(0, 30, 3))
 
 
-def test_without_matplotlib_one_line_says_how_to_get_it(
+def test_without_matplotlib_one_line_reports_how_to_get_it(
     comparison: Comparison, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)

@@ -99,7 +99,7 @@ def test_a_zombie_writes_into_its_own_epoch_and_is_not_heard(tmp_path: Path) -> 
     old = checkpoints.new_epoch()
     mark = keep(checkpoints, old, 4, START)
     new = checkpoints.new_epoch()
-    # The old crew goes on and writes, and an old driver would declare a later slot complete.
+    # The old actors keep writing, and an old driver would declare a later slot complete.
     with pytest.raises(
         CheckpointError, match=r"another driver has resumed .* \(epoch 2 follows 1\)"
     ):
@@ -240,7 +240,7 @@ def test_a_spoilt_file_is_refused(tmp_path: Path, kind: str) -> None:
         list(files.log_entries(mark)) if kind == "log" else files.snapshot(mark)
 
 
-def test_a_host_without_the_folder_says_what_it_needs(tmp_path: Path) -> None:
+def test_a_host_without_the_folder_reports_what_it_needs(tmp_path: Path) -> None:
     files = AgentFiles(tmp_path / "elsewhere", 0)
     with pytest.raises(OutputError, match="Every node must see the checkpoint folder at the same"):
         files.write((1, 4), [], {}, origin=0.0)

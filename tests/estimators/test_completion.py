@@ -131,7 +131,7 @@ def test_rows_in_another_order_give_the_same_bits(
     assert again.data_hash_ == fitted.data_hash_
 
 
-def test_pairs_and_ratings_apart_are_as_a_table(
+def test_separate_pairs_and_ratings_equal_a_table(
     halves: tuple[pl.DataFrame, pl.DataFrame], fitted: MatrixCompleter
 ) -> None:
     train, test = halves
@@ -206,7 +206,7 @@ def test_a_warm_start_needs_fewer_sums(halves: tuple[pl.DataFrame, pl.DataFrame]
         again.fit(few)
 
 
-def test_saved_and_loaded_it_says_the_same(
+def test_saved_and_loaded_it_reports_the_same(
     halves: tuple[pl.DataFrame, pl.DataFrame], fitted: MatrixCompleter, tmp_path: Any
 ) -> None:
     fitted.save(tmp_path / "model")
@@ -282,7 +282,11 @@ def test_progress_is_shown_by_callbacks(
         ({"agents": 500}, DataError, "500"),
         ({"agents": "shopp"}, DataError, "did you mean 'shop'"),
         ({"network": "rong"}, PlanError, "unknown network 'rong'; did you mean 'ring'"),
-        ({"network": gv.networks.ring(4)}, NetworkError, "the network has 4 agents and the data 1"),
+        (
+            {"network": gv.networks.ring(4)},
+            NetworkError,
+            "4 agents, but the data are divided among 1;",
+        ),
         ({"engine": "ra"}, PlanError, "unknown engine 'ra'"),
         ({"regularization": -1.0}, PlanError, "regularization is -1"),
         ({"method": "gossip"}, PlanError, "'gossip' needs two agents or more"),
@@ -292,7 +296,7 @@ def test_progress_is_shown_by_callbacks(
         ({"random_state": -1}, PlanError, "random_state is -1"),
     ],
 )
-def test_wrong_options_are_said_at_fit(
+def test_wrong_options_are_reported_at_fit(
     options: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import grassvine as gv
-from grassvine.estimators.fitted import warn_apart
+from grassvine.estimators.fitted import warn_disagreement
 from grassvine.foundations.errors import ConvergenceWarning
 from grassvine.foundations.seeds import stream
 from grassvine.gossip import GrowingRho
@@ -55,7 +55,7 @@ def test_auto_grows_from_one_start_and_everything_else_is_as_printed(kind: str) 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_run_that_ends_apart_warns_and_says_what_to_try(kind: str) -> None:
+def test_a_run_without_consensus_warns_and_suggests_what_to_try(kind: str) -> None:
     with pytest.warns(ConvergenceWarning) as caught:
         model = fitted(kind, rho=1e-9)
     assert model.agreement_ > 5.0
@@ -81,7 +81,7 @@ def chain(degrees: float, count: int = 9) -> Run:
 def test_an_agent_that_is_clearly_worse_than_the_mean_warns_though_neighbours_agree() -> None:
     problems = [gv.PCAProblem(np.diag([1.0, 0.1, 0.1])) for _ in range(9)]
     with pytest.warns(ConvergenceWarning) as caught:
-        warn_apart(chain(4.0), problems)
+        warn_disagreement(chain(4.0), problems)
     # The end of the chain is 16° away, so it misses sin²16° of the long axis.
     assert str(caught[0].message) == (
         "the agents do not agree: on all data, the subspace of agent 0 has an RMS error of 0.103, "
@@ -95,6 +95,6 @@ def test_agents_that_agree_or_are_as_good_as_the_mean_do_not_warn() -> None:
     elsewhere = [lambda: gv.PCAProblem(np.diag([1.0, 0.1, 0.1]))] * 9
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warn_apart(chain(4.0), round_data)
-        warn_apart(chain(4.0), elsewhere)
-        warn_apart(chain(0.5), [gv.PCAProblem(np.diag([1.0, 0.0, 0.0]))] * 9)
+        warn_disagreement(chain(4.0), round_data)
+        warn_disagreement(chain(4.0), elsewhere)
+        warn_disagreement(chain(0.5), [gv.PCAProblem(np.diag([1.0, 0.0, 0.0]))] * 9)

@@ -92,13 +92,13 @@ def test_the_rank_is_found_on_held_out_samples() -> None:
         (
             {"network": gv.networks.ring(4), "agents": 3},
             NetworkError,
-            "has 4 agents and the data 3",
+            "4 agents, but the data are divided among 3;",
         ),
         ({"engine": "spark"}, PlanError, "unknown engine 'spark'"),
         ({"random_state": -1}, PlanError, "random_state is -1"),
     ],
 )
-def test_options_that_cannot_be_are_told(
+def test_options_that_cannot_be_are_reported(
     options: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
@@ -123,7 +123,7 @@ def test_a_fit_can_be_watched(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_schools_learn_from_each_other() -> None:
-    """The rival is each school alone with the penalty, of 1, 3, 10, 30, 100, that suits it best."""
+    """The baseline is each school alone with the best of the strengths 1, 3, 10, 30, 100."""
     train, test = hold_out_samples(school(), 0.2, seed=5)
     x, y, tasks = as_table(train)
     asked, wanted, whose = as_table(test)
@@ -136,6 +136,6 @@ def test_schools_learn_from_each_other() -> None:
     error_alone = np.mean((alone - wanted) ** 2)
     together = MultitaskRegressor(agents=6, random_state=0).fit(x, y, tasks)
     found = MultitaskRegressor("auto", random_state=0).fit(x, y, tasks)
-    rival = AltMinRegressor(tol=1e-5).fit(x, y, tasks)
-    for model in (together, found, rival):
+    baseline = AltMinRegressor(tol=1e-5).fit(x, y, tasks)
+    for model in (together, found, baseline):
         assert np.mean((model.predict(asked, whose) - wanted) ** 2) < error_alone

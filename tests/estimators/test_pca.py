@@ -146,7 +146,7 @@ def test_what_was_saved_transforms_the_same(tmp_path: Path) -> None:
         (
             {"n_components": 0.9, "method": "gossip", "agents": 2},
             PlanError,
-            "a share of the variance, which method 'gossip' cannot use",
+            "a fraction of the variance, which method 'gossip' does not support",
         ),
         ({"agents": "owner"}, DataError, "'owner', the name of a column, but X is a ndarray"),
         ({"center": "yes"}, PlanError, "center is 'yes'; pass True or False"),
@@ -159,14 +159,14 @@ def test_what_was_saved_transforms_the_same(tmp_path: Path) -> None:
         ({"method": "pca"}, PlanError, "unknown method 'pca'; did you mean 'deepca'"),
     ],
 )
-def test_options_that_cannot_be_are_told(
+def test_options_that_cannot_be_are_reported(
     options: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
         DecentralizedPCA(**options).fit(samples())
 
 
-def test_a_fit_that_was_not_done_in_time_says_so() -> None:
+def test_a_fit_that_did_not_converge_warns() -> None:
     with pytest.warns(ConvergenceWarning, match="the fit did not converge in"):
         DecentralizedPCA(RANK, method="deepca", agents=3, max_iter=3, random_state=0).fit(samples())
 
@@ -243,18 +243,18 @@ def test_tables_with_owners_are_transformed_too() -> None:
         ),
     ],
 )
-def test_owners_that_do_not_fit_are_told(x: Any, options: dict[str, Any], message: str) -> None:
+def test_owners_that_do_not_fit_are_reported(x: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(DataError, match=message):
         DecentralizedPCA(1).fit(x, **options)
 
 
-def test_an_unknown_column_of_owners_is_told() -> None:
+def test_an_unknown_column_of_owners_is_reported() -> None:
     frame = pd.DataFrame(samples(), columns=NAMES).assign(hospital=OWNERS)
     with pytest.raises(DataError, match="no column 'hospitol' for the owners; did you mean 'hosp"):
         DecentralizedPCA(2, agents="hospitol").fit(frame)
 
 
-def test_sending_more_than_the_samples_is_told() -> None:
+def test_sending_more_than_the_samples_is_reported() -> None:
     rng = stream(3, "data", "wide")
     x = rng.standard_normal((40, 6000))
     with pytest.warns(

@@ -41,7 +41,7 @@ def test_a_file_a_lazy_frame_a_wide_frame_and_a_dict_are_as_a_frame(
     owned = MatrixCompleter(2, agents="shop", **OPTIONS).fit(str(tmp_path / "ratings.csv"))
     assert owned.n_agents_ == 3
     assert owned.errors(tmp_path / "ratings.csv") == owned.errors(frame)
-    with pytest.raises(DataError, match=r"are read from .*ratings.csv; leave y out"):
+    with pytest.raises(DataError, match=r"are read from .*ratings.csv; omit y"):
         MatrixCompleter(2).fit(tmp_path / "ratings.csv", frame["stars"])
 
 
@@ -64,7 +64,7 @@ def test_recommend_serves_all_by_default(fitted: MatrixCompleter) -> None:
     assert everyone.equals(fitted.recommend(table()["customer"].unique().sort(), k=2))
 
 
-def test_owners_are_a_column_where_ratings_are_apart() -> None:
+def test_owners_are_a_column_where_ratings_are_separate() -> None:
     frame = table()
     pairs, stars = frame.select("customer", "product", "shop"), frame["stars"]
     apart = MatrixCompleter(2, agents="shop", **OPTIONS).fit(pairs, stars)

@@ -79,7 +79,7 @@ def test_what_the_scale_of_the_ratings_chooses_agrees_to_rounding(
     "estimator",
     [MatrixCompleter("auto", random_state=0), DLMaFitCompleter(2, max_iter=30, random_state=0)],
 )
-def test_ranks_that_are_chosen_and_rivals_learn_so_too(
+def test_ranks_that_are_chosen_and_baselines_learn_so_too(
     estimator: Any, dataset: gv.RatingDataset
 ) -> None:
     found = shared_bits(estimator.fit(dataset))
@@ -97,14 +97,16 @@ def test_users_are_taken_in_later_to_the_bits_of_a_table_that_is_here(
     assert found.recommend(["u007"], 3).equals(wanted.recommend(["u007"], 3))
 
 
-def test_a_model_without_users_says_so(dataset: gv.RatingDataset, tmp_path: Path) -> None:
+def test_a_model_without_users_reports_it(dataset: gv.RatingDataset, tmp_path: Path) -> None:
     fitted = completer(on_unknown="raise").fit(dataset)
     why = "the model does not know .*: it was fitted or loaded without users; .*fold them in"
     with pytest.raises(DataError, match=why):
         fitted.recommend(["u007"])
     with pytest.raises(DataError, match=why):
         fitted.predict(["u007"], [7])
-    with pytest.raises(DataError, match=r"no users to measure on, .*; take some in by partial_fit"):
+    with pytest.raises(
+        DataError, match=r"fitted or loaded without users, .*; add users with partial_fit"
+    ):
         fitted.errors(table())
     fallback = fitted.set_params(on_unknown="fallback").recommend(["u007"], 3)
     assert fallback["known"].to_list() == [False] * 3
@@ -153,9 +155,9 @@ def test_a_warm_start_begins_at_the_earlier_items(dataset: gv.RatingDataset) -> 
 
 
 def test_where_ratings_are_needed_here_a_dataset_is_refused(dataset: gv.RatingDataset) -> None:
-    with pytest.raises(DataError, match="reads its ratings from its files; leave y out"):
+    with pytest.raises(DataError, match="reads its ratings from its files; omit y"):
         completer().fit(dataset, [1.0])
-    refused = r"stays in its files, .*; pass one part, dataset.part\(name\).read\(\)"
+    refused = r"RatingDataset stay in files; pass one part, dataset.part\(name\).read\(\)"
     with pytest.raises(DataError, match=refused):
         RTRMCCompleter(2).fit(dataset)
     with pytest.raises(DataError, match=refused):

@@ -47,7 +47,7 @@ def test_units_of_features_and_targets_do_not_matter(regressor: Any) -> None:
     other = clone(regressor).fit(x * units - 7.0, 1e4 * y, tasks).predict(x * units - 7.0, tasks)
     # Rounding of features of the size 1e-3 that were shifted by 7.
     np.testing.assert_allclose(other / 1e4, plain, atol=1e-8 * np.abs(y).max())
-    rough = clone(regressor).set_params(standardise=False).fit(x, y, tasks)
+    rough = clone(regressor).set_params(standardize=False).fit(x, y, tasks)
     assert (rough.model_.shared.scales == 1.0).all()
 
 
@@ -86,7 +86,7 @@ def test_a_task_that_comes_later_is_solved_within_what_all_share(regressor: Any)
 
 
 @every
-def test_unknown_tasks_are_told_counted_or_refused(regressor: Any) -> None:
+def test_unknown_tasks_are_reported_counted_or_refused(regressor: Any) -> None:
     x, y, tasks = table()
     model = clone(regressor).fit(x, y, tasks)
     with pytest.warns(UnknownIdWarning) as warned:
@@ -113,7 +113,7 @@ def test_unknown_tasks_are_told_counted_or_refused(regressor: Any) -> None:
 
 
 @every
-def test_bad_input_is_told_and_input_is_left_as_it_is(regressor: Any) -> None:
+def test_bad_input_is_reported_and_input_is_left_as_it_is(regressor: Any) -> None:
     x, y, tasks = table()
     kept = x.copy(), y.copy(), tasks.copy()
     model = clone(regressor)
@@ -125,8 +125,8 @@ def test_bad_input_is_told_and_input_is_left_as_it_is(regressor: Any) -> None:
         model.fit(x, y, tasks[:3])
     with pytest.raises(DataError, match=r"1 of \d+ task ids are missing"):
         model.fit(x, y, [None, *tasks[1:].tolist()])
-    with pytest.raises(PlanError, match="standardise is 'yes'; pass True or False"):
-        clone(regressor).set_params(standardise="yes").fit(x, y, tasks)
+    with pytest.raises(PlanError, match="standardize is 'yes'; pass True or False"):
+        clone(regressor).set_params(standardize="yes").fit(x, y, tasks)
     model.fit(x, y, tasks).predict(x, tasks)
     for now, before in zip((x, y, tasks), kept, strict=True):
         np.testing.assert_array_equal(now, before)

@@ -66,14 +66,14 @@ def test_a_wrong_verbosity_is_refused() -> None:
         DecentralizedPCA(verbose=-1).fit(SAMPLES)
 
 
-def test_a_high_tree_of_many_agents_is_told_with_lower_ones() -> None:
+def test_a_deep_tree_of_many_agents_is_reported_with_shallower_ones() -> None:
     with pytest.warns(EfficiencyWarning, match="height 30, so every sum takes 60 slots; the netwo"):
         DecentralizedPCA(agents=60).fit(SAMPLES)
     DecentralizedPCA(agents=60, network="star").fit(SAMPLES)  # warnings are errors here
     DecentralizedPCA(agents=20).fit(SAMPLES)
 
 
-def test_candidates_are_told_by_estimators_that_choose() -> None:
+def test_candidates_are_reported_by_estimators_that_choose() -> None:
     path = MatrixCompleter(2, agents=2).fit(TABLE).validation_path_
     assert path is not None and path["chosen"].sum() == 1.0 and set(path["rank"]) == {0.0, 2.0}
     assert MatrixCompleter(2, regularization=2.0).fit(TABLE).validation_path_ is None

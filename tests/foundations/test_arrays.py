@@ -29,7 +29,7 @@ def misaligned(value: Array) -> Array:
 
 
 BASIS = orthonormal(6, 2)
-GATES = [as_matrix, as_basis]
+VALIDATORS = [as_matrix, as_basis]
 LAYOUTS: dict[str, Callable[[Array], ArrayLike]] = {
     "read-only": read_only,
     "big-endian": lambda a: a.astype(">f8"),
@@ -41,21 +41,21 @@ LAYOUTS: dict[str, Callable[[Array], ArrayLike]] = {
 }
 
 
-@pytest.mark.parametrize("gate", GATES)
+@pytest.mark.parametrize("validate", VALIDATORS)
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 def test_every_layout_enters_with_the_same_bits_and_is_left_as_it_was(
-    layout: Callable[[Array], ArrayLike], gate: Callable[[ArrayLike], Array]
+    layout: Callable[[Array], ArrayLike], validate: Callable[[ArrayLike], Array]
 ) -> None:
     value = layout(BASIS)
-    entered = gate(value)
+    entered = validate(value)
     assert entered.tobytes() == BASIS.tobytes()
     assert entered.flags.c_contiguous and entered.flags.aligned and entered.dtype.isnative
     assert np.array_equal(np.asarray(value), BASIS)
 
 
-@pytest.mark.parametrize("gate", GATES)
-def test_a_value_of_the_right_layout_is_not_copied(gate: Callable[[ArrayLike], Array]) -> None:
-    assert np.shares_memory(gate(BASIS), BASIS)
+@pytest.mark.parametrize("validate", VALIDATORS)
+def test_a_value_of_the_right_layout_is_not_copied(validate: Callable[[ArrayLike], Array]) -> None:
+    assert np.shares_memory(validate(BASIS), BASIS)
 
 
 def test_single_precision_is_widened() -> None:
@@ -74,12 +74,12 @@ def test_every_orthonormal_matrix_is_a_basis(rows: int, columns: int, seed: int)
 
 
 # (1 + x)U has ‖UᵀU − I‖ = (2x + x²)√2: 2.8e-11 for x = 1e-11 and 2.8e-10 for x = 1e-10, either
-# side of the gate's 1e-10.
-def test_rounding_is_within_the_gate() -> None:
+# side of the tolerance 1e-10.
+def test_rounding_is_within_the_tolerance() -> None:
     assert as_basis(BASIS * (1 + 1e-11)).shape == (6, 2)
 
 
-def test_more_than_rounding_is_outside_the_gate() -> None:
+def test_more_than_rounding_is_outside_the_tolerance() -> None:
     with pytest.raises(BasisError, match=r"‖UᵀU − I‖ = 2\.8e-10, must be at most 1e-10"):
         as_basis(BASIS * (1 + 1e-10))
 
@@ -111,13 +111,13 @@ MATRIX_REFUSALS: list[tuple[Any, dict[str, int], str]] = [
 ]
 
 
-@pytest.mark.parametrize("gate", GATES)
+@pytest.mark.parametrize("validate", VALIDATORS)
 @pytest.mark.parametrize(("value", "wanted", "message"), MATRIX_REFUSALS)
 def test_what_is_no_matrix_is_refused(
-    value: Any, wanted: dict[str, int], message: str, gate: Callable[..., Array]
+    value: Any, wanted: dict[str, int], message: str, validate: Callable[..., Array]
 ) -> None:
     with pytest.raises(BasisError, match=message):
-        gate(value, **wanted)
+        validate(value, **wanted)
 
 
 @pytest.mark.parametrize(
@@ -145,10 +145,10 @@ def test_a_subspace_may_have_rank_0_and_other_matrices_if_they_are_allowed_to() 
         as_matrix(empty, n_items=6)
 
 
-@pytest.mark.parametrize("gate", GATES)
-def test_a_refusal_bears_the_given_name_and_class(gate: Callable[..., Array]) -> None:
+@pytest.mark.parametrize("validate", VALIDATORS)
+def test_an_error_has_the_given_name_and_class(validate: Callable[..., Array]) -> None:
     with pytest.raises(DataError, match=r"^the start of agent 3 has shape"):
-        gate(np.ones(2), name="the start of agent 3", error=DataError)
+        validate(np.ones(2), name="the start of agent 3", error=DataError)
 
 
 @pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")

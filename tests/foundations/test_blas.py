@@ -12,3 +12,14 @@ def test_blas_has_one_thread_inside_and_its_former_number_outside() -> None:
         with one_blas_thread():
             assert blas_threads() == {1}
         assert blas_threads() == {2}
+
+
+def test_a_context_inside_another_leaves_the_limit_to_it() -> None:
+    with threadpool_limits(limits=2, user_api="blas"):
+        with one_blas_thread():
+            with one_blas_thread():
+                assert blas_threads() == {1}
+            assert blas_threads() == {1}
+        assert blas_threads() == {2}
+        with one_blas_thread():
+            assert blas_threads() == {1}

@@ -37,7 +37,7 @@ def test_every_description_is_one_line_and_a_table() -> None:
         assert page.startswith("<table>") and name in page
 
 
-def test_what_a_model_holds_is_told() -> None:
+def test_what_a_model_holds_is_reported() -> None:
     found = described()
     assert "rank=2, items=12, users=30, ratings=" in repr(found["RatingsModel"])
     assert "rank=1, features=5, tasks=4, samples=40" in repr(found["TasksModel"])

@@ -39,7 +39,7 @@ def test_an_agent_error_passes_between_processes_whole() -> None:
     assert (arrived.agent, arrived.slot, arrived.cause) == (3, 731, "a tear")
 
 
-def test_a_missing_extra_says_how_to_install_it() -> None:
+def test_a_missing_extra_reports_how_to_install_it() -> None:
     message = str(errors.MissingExtra("the picture", "plots"))
     assert message == "the picture needs an optional dependency: pip install 'grassvine[plots]'"
 

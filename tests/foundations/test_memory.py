@@ -59,7 +59,7 @@ def test_the_least_of_all_limits_is_available(tmp_path: Path, name: str) -> None
     assert available_memory(machine(tmp_path, files)) == expected
 
 
-def test_a_system_that_does_not_tell_refuses_nothing(
+def test_a_system_that_does_not_report_refuses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert available_memory(tmp_path) is None
@@ -89,7 +89,7 @@ def test_a_need_above_the_share_is_refused_in_one_sentence(
     require_memory(8 * GB, "it", DataError)
     with pytest.raises(
         DataError,
-        match=r"^it needs about 8.1 GB of memory, more than 80 % of the 10.0 GB available; use",
+        match=r"^it needs about 8.1 GB of memory, more than 80% of the 10.0 GB available; use",
     ):
         require_memory(81 * GB // 10, "it", DataError)
 

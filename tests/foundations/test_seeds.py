@@ -47,7 +47,7 @@ def test_streams_of_different_seeds_differ(seed: int, other: int, names: list[st
     ("names", "others"),
     [(("start", 3), ("start", "3")), (("a", "b"), ("ab",)), (("a",), ("a", "")), ((), ("",))],
 )
-def test_names_are_told_apart_by_type_and_number(names: Name, others: Name) -> None:
+def test_names_are_distinguished_by_type_and_number(names: Name, others: Name) -> None:
     assert stream(0, *names).random() != stream(0, *others).random()
 
 

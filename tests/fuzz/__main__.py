@@ -31,19 +31,24 @@ def main(names: list[str]) -> int:
 def _one(name: str, share: str = "1", seed: str = "0") -> int:
     warnings.simplefilter("ignore")
     fuzz, count = TARGETS[name]
-    start = time.perf_counter()
+    start, before = time.perf_counter(), _peak_megabytes()
     outcome = fuzz(max(1, int(count * float(share))), int(seed))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    peak = _peak_megabytes()
     counts = outcome.counts
     total = counts["refused"] + counts["accepted"] + counts["tracebacks"]
     sys.stdout.write(
         f"{name}: {total} mutants, {counts['refused']} refused, {counts['accepted']} accepted, "
         f"{counts['tracebacks']} tracebacks, {counts['invalid accepted']} invalid accepted, "
-        f"{counts['bad sentences']} bad sentences, peak {peak:.0f} MB, "
+        f"{counts['bad sentences']} bad sentences, peak {peak:.0f} MB "
+        f"({peak - before:.0f} MB more than before), "
         f"{time.perf_counter() - start:.0f} s\n"
     )
     sys.stdout.writelines(f"    {problem}\n" for problem in outcome.problems)
     return int(bool(outcome.problems) or peak > MAX_MEGABYTES)
+
+
+def _peak_megabytes() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 if __name__ == "__main__":

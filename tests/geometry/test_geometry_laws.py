@@ -44,6 +44,8 @@ def test_every_operation_leaves_its_input_alone(geometry: Geometry) -> None:
         ([["a", "b"]], "cannot be converted to real numbers"),
     ],
 )
-def test_the_gate_refuses_what_is_no_point(geometry: Geometry, value: object, message: str) -> None:
+def test_validation_refuses_what_is_no_point(
+    geometry: Geometry, value: object, message: str
+) -> None:
     with pytest.raises(BasisError, match=message):
         geometry.as_point(value, n_items=6, rank=2)  # type: ignore[arg-type]

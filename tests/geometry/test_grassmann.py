@@ -136,7 +136,7 @@ def test_the_mean_makes_the_logs_cancel(n_points: int) -> None:
     assert np.linalg.norm(pull) / n_points <= 1e-12
 
 
-def test_the_mean_says_when_it_did_not_settle() -> None:
+def test_the_mean_reports_when_it_did_not_settle() -> None:
     rng = stream(1, "test", "far apart")
     # Random subspaces of half the space lie about as far apart as subspaces can.
     points = [GRASSMANN.random_point(30, 15, rng) for _ in range(40)]
@@ -161,7 +161,7 @@ def test_the_mean_of_near_points_gives_no_warning() -> None:
         (np.eye(2, 6), "has 6 columns but only 2 rows; the rank cannot exceed"),
     ],
 )
-def test_the_gate_refuses_what_spans_no_subspace(value: Array, message: str) -> None:
+def test_validation_refuses_what_spans_no_subspace(value: Array, message: str) -> None:
     with pytest.raises(BasisError, match=message):
         GRASSMANN.as_point(value)
 

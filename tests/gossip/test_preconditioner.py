@@ -24,7 +24,7 @@ def by_the_book(evaluation: Evaluation, share: float, stiffness: float, xi: Arra
 
 
 @given(rank=st.integers(1, 5), share=st.floats(0.1, 1.0), stiffness=st.floats(0.1, 1e6))
-def test_it_does_what_its_formula_says(rank: int, share: float, stiffness: float) -> None:
+def test_it_follows_its_formula(rank: int, share: float, stiffness: float) -> None:
     evaluation, xi = evaluated(rank)
     metric = curvature(evaluation, share, stiffness)
     wanted = by_the_book(evaluation, share, stiffness, xi)

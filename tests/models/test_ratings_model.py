@@ -16,7 +16,7 @@ from grassvine.data.ids import Ids
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import BasisError, DataError, PlanError
 from grassvine.models import BiasedSolver, RatingsModel, UserPart, ranking
-from grassvine.problems import BiasedCompletionProblem
+from grassvine.sums import BiasedCompletionProblem
 
 USERS = [f"user {number:02}" for number in range(N_USERS)]
 ITEMS = [f"film {number:02}" for number in range(N_ITEMS)]
@@ -84,7 +84,7 @@ def test_users_of_the_paper_s_formulation_fit_centred_ratings(paper: bool) -> No
         np.testing.assert_allclose(force, 0.0, atol=1e-11)
 
 
-def test_unknown_pairs_are_told_and_never_silent() -> None:
+def test_unknown_pairs_are_reported_and_never_silent() -> None:
     model = ratings_model()
     shared, private = model.shared, model.private
     assert private is not None
@@ -179,7 +179,7 @@ def test_unknown_users_are_recommended_what_is_popular() -> None:
         model.recommend(["nobody"], 3)
 
 
-def test_a_model_without_users_says_so_and_can_fold_in() -> None:
+def test_a_model_without_users_reports_it_and_can_fold_in() -> None:
     whole = ratings_model()
     alone = RatingsModel(whole.shared)
     with pytest.raises(
@@ -218,7 +218,7 @@ def test_users_may_come_in_any_portions(paper: bool, cut: int, share: float) -> 
     wanted = part.users_from(everyone, table)
     first = RatingsModel(part, part.users_from(everyone, table.take_values(early)))
     second = first.with_users(everyone, films, table.take_values(~early))
-    assert second.left_out == 0
+    assert second.n_dropped == 0
     assert_same_users(second.model.private, wanted)
 
 
@@ -246,17 +246,17 @@ def test_ratings_of_unknown_items_are_refused_or_counted() -> None:
     table = gv.Ratings.from_arrays([0, 0, 1], [0, 1, 2], [1.0, 2.0, 1.0])
     with pytest.raises(DataError, match=r"2 of 3 ratings are of items .* 'film 00', 'zoo'"):
         model.fold_in(users, films, table)
-    folded = model.fold_in(users, films, table, "leave out")
-    assert folded.left_out == 2
+    folded = model.fold_in(users, films, table, "drop")
+    assert folded.n_dropped == 2
     assert folded.model.predict(["new 00", "new 01"], 2 * ["film 03"], "nan").known.tolist() == [
         True,
         False,
     ]
     none = gv.Ratings.from_arrays([0, 1], [0, 2], [1.0, 1.0])
     with pytest.raises(DataError, match="none of the 2 ratings is of an item that the model knows"):
-        model.fold_in(users, films, none, "leave out")
-    with pytest.raises(PlanError, match="unknown_items is 'drop'; choose"):
-        model.fold_in(users, films, table, "drop")  # type: ignore[arg-type]
+        model.fold_in(users, films, none, "drop")
+    with pytest.raises(PlanError, match="unknown_items is 'ignore'; choose"):
+        model.fold_in(users, films, table, "ignore")  # type: ignore[arg-type]
     with pytest.raises(
         DataError, match="1 user ids and 3 item ids for ratings of 2 users and 3 item"
     ):

@@ -51,7 +51,7 @@ def test_order_of_samples_within_the_table_does_not_matter() -> None:
     np.testing.assert_allclose(found, tasks_model().predict(x, names).targets, atol=1e-12)
 
 
-def test_unknown_tasks_are_told() -> None:
+def test_unknown_tasks_are_reported() -> None:
     model, (x, _, names) = tasks_model(), task_table()
     private = model.private
     assert private is not None

@@ -33,7 +33,7 @@ def test_the_deliveries_of_a_slot_are_those_given(slots: Slots) -> None:
 
 
 @given(tables)
-def test_all_views_of_a_slot_tell_the_same(slots: Slots) -> None:
+def test_all_views_of_a_slot_report_the_same(slots: Slots) -> None:
     table = Timetable.from_deliveries(N_AGENTS, slots)
     for slot, pairs in enumerate(slots):
         assert table.meetings(slot) == sorted({(min(pair), max(pair)) for pair in pairs})
@@ -122,7 +122,7 @@ def test_a_delivery_happens_once_a_slot() -> None:
 
 
 @given(tables.filter(bool), st.data())
-def test_rearranged_slots_are_those_asked_for(slots: Slots, data: st.DataObject) -> None:
+def test_rearranged_slots_are_those_requested(slots: Slots, data: st.DataObject) -> None:
     table = Timetable.from_deliveries(N_AGENTS, slots)
     order = data.draw(st.lists(st.integers(0, len(slots) - 1), max_size=9))
     again = table.rearranged(np.array(order, dtype=np.int64))

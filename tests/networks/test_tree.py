@@ -101,3 +101,24 @@ def test_searches_are_few_and_the_tree_is_computed_once(
     assert len(searches) <= tree_module.MAX_SEARCHES + 1
     if shape == "path":
         assert len(searches) <= 3 and network.tree.height == 150
+
+
+@pytest.mark.parametrize("network", [*NETWORKS.values(), gv.networks.path(1)])
+def test_a_route_says_when_an_agent_sends_in_every_round(network: gv.networks.Network) -> None:
+    tree, n_rounds = spanning_tree(network), 3
+    rounds = tree.rounds(n_rounds)
+    up, down = set(), set()
+    for agent, route in enumerate(tree.routes):
+        assert n_rounds * route.n_slots == rounds.n_slots
+        assert route.parent == tree.parents[agent]
+        for first in range(0, rounds.n_slots, route.n_slots):
+            if route.parent >= 0:
+                up.add((first + route.sends_up, agent, route.parent))
+            for child in tree.children(agent):
+                down.add((first + route.sends_down, agent, child))
+        assert (route.sends_down == -1) == (not tree.children(agent))
+    drawn = {(slot, *pair) for slot in range(rounds.n_slots) for pair in rounds.deliveries(slot)}
+    expected = up | down if network.n_agents > 1 else {(slot, 0, 0) for slot in range(n_rounds)}
+    assert drawn == expected
+    assert all(slot % tree.routes[0].n_slots < tree.routes[0].n_upward for slot, *_ in up)
+    assert all(slot % tree.routes[0].n_slots >= tree.routes[0].n_upward for slot, *_ in down)

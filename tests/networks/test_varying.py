@@ -124,7 +124,7 @@ def test_gossip_on_unconnected_epochs_reaches_the_floor_of_the_union(length: int
 
 
 def test_without_all_epochs_agents_learn_apart() -> None:
-    """The check above can fail: the even links alone leave pairs that never hear of each other."""
+    """The check above can fail: the even links alone leave pairs that exchange nothing."""
     data = gv.datasets.low_rank_ratings(60, 600, 3, oversampling=6.0, seed=1)
     problems = [gv.CompletionProblem(part) for part in gv.datasets.split_users(data.ratings, 6)]
     seldom = Epochs(gv.networks.OneEdge(), ((10_000, EVEN), (1, ODD)))

@@ -324,10 +324,10 @@ def test_case_7_runs_on_the_real_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     small = replace(experiment, ranks={"small": (3,)}, variants=(case7.PRECON,))
     request = Request(repeats=1, datasets=("parkinsons",))
     done = reproduce(replace(CASES["case7"], experiment=small), request)
-    rival, gossip = (one.record for one in done.results.finished)
-    assert (rival.method, gossip.method) == (ALT_MIN, case7.PRECON.name)
+    baseline, gossip = (one.record for one in done.results.finished)
+    assert (baseline.method, gossip.method) == (ALT_MIN, case7.PRECON.name)
     # The paper prints .340 for Alt-Min and .345 at rank 3; splits differ by about .02.
-    assert rival.nmse == pytest.approx(0.340, abs=0.03)
+    assert baseline.nmse == pytest.approx(0.340, abs=0.03)
     assert gossip.nmse == pytest.approx(0.345, abs=0.03)
     assert sum(len(of_agent) for of_agent in done.results.first.traces["nmse"]) == 42
 

@@ -15,7 +15,7 @@ from grassvine.paper.scores import (
     squared_errors,
     squared_errors_with_biases,
 )
-from grassvine.problems import BiasedModel
+from grassvine.sums import BiasedModel
 
 # Least squares of a dozen equations in three unknowns keep all but a few of sixteen digits.
 DIGITS = 1e-9

@@ -48,7 +48,7 @@ def by_the_book(
     seed=st.integers(0, 2**32),
     flat=st.booleans(),
 )
-def test_the_kernel_does_what_the_definition_says(
+def test_the_kernel_follows_the_definition(
     rank: int, lam: float, regularization: float, seed: int, flat: bool
 ) -> None:
     table = ratings(seed)

@@ -22,7 +22,7 @@ def by_the_book(given: gv.Tasks, basis: Array, lam: float) -> tuple[float, Array
 
 @pytest.mark.parametrize("lam", [0.0, 0.7])
 @pytest.mark.parametrize("rank", [1, 3, 5])
-def test_it_does_what_the_definition_says(lam: float, rank: int) -> None:
+def test_it_follows_the_definition(lam: float, rank: int) -> None:
     given = tasks()
     basis = gv.geometry.Grassmann().random_point(N_ITEMS, rank, np.random.default_rng(0))
     cost, gradient, weights = by_the_book(given, basis, lam)

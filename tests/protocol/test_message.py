@@ -99,7 +99,7 @@ def test_a_flipped_byte_is_refused_or_changes_numbers_only(place: int, value: in
         (message(more=np.zeros(1)), "contains basis 4×2, more 1, not basis 4×2"),
     ],
 )
-def test_one_gate_holds_for_bytes_and_for_messages(sent: Message, complaint: str) -> None:
+def test_one_check_holds_for_bytes_and_for_messages(sent: Message, complaint: str) -> None:
     with pytest.raises(MessageError, match=complaint):
         checked_message(sent, SHAPES, **LINK)
     with pytest.raises(MessageError, match="that agent 3 sent at slot 17"):

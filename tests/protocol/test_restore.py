@@ -222,7 +222,7 @@ def test_a_lone_agent_is_brought_back_too(name: str) -> None:
 
 @every_network
 @pytest.mark.parametrize("case", FINISHING.values(), ids=FINISHING)
-def test_an_agent_that_said_that_it_is_finished_does_not_move(
+def test_an_agent_that_reported_that_it_is_finished_does_not_move(
     case: tuple[Method, Problems], network: gv.networks.Network
 ) -> None:
     company = Company(case, network)
@@ -264,7 +264,8 @@ def test_sums_are_restored_without_a_pass_over_the_data(
     company = Company(case, gv.networks.star(3))
     taken = []
     for slot in company.go_on():
-        if slot % 5 and len(company.finished) < 3:  # a restored agent replays all log entries
+        # A restored agent replays all log entries, so late slots cost more.
+        if slot > 12 and slot % 5 and len(company.finished) < 3:
             continue
         twin = company.factories[1]()
         snapshot = company.agents[1].snapshot()

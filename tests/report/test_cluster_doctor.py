@@ -13,7 +13,7 @@ HERE = {"python": "3.11.7", "numpy": "2.4.6", "ray": "2.60.0"}
 GOOD = Node("north", "10.0.0.2", 8.0, 32.0, 9.0, {}, {**HERE}, trouble="", folder="")
 
 
-def test_nothing_is_said_where_all_is_well() -> None:
+def test_nothing_is_reported_where_all_is_well() -> None:
     assert advice_on([GOOD, replace(GOOD, name="south")], True, HERE) == []
 
 

@@ -105,7 +105,7 @@ def test_a_point_between_gaps_is_seen() -> None:
         BarPanel("title", "x", "y", ("a",), (BarGroup("g", np.array([np.nan])),)),
     ],
 )
-def test_a_panel_without_data_says_so(empty: Panel | BarPanel) -> None:
+def test_a_panel_without_data_reports_it(empty: Panel | BarPanel) -> None:
     assert "no data" in texts(draw([empty]))
 
 

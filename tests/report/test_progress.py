@@ -36,7 +36,7 @@ def test_it_shows_share_and_expected_time_on_standard_error(screen: io.StringIO)
     assert "s left" in screen.getvalue()
 
 
-def test_a_task_with_steps_tells_its_share_and_title(screen: io.StringIO) -> None:
+def test_a_task_with_steps_reports_its_share_and_title(screen: io.StringIO) -> None:
     with ProgressBar("comparing") as bar:
         bar.update(0.5, "exact, split 2 of 2")
     assert "exact, split 2 of 2" in screen.getvalue() and "50%" in screen.getvalue()
@@ -70,7 +70,7 @@ def test_a_notebook_shows_one_line_that_is_replaced(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("method", [gv.Exact(), gv.Gossip(max_iter=40)], ids=["exact", "gossip"])
-def test_every_run_tells_its_share(method: Any) -> None:
+def test_every_run_reports_its_share(method: Any) -> None:
     shares: list[float] = []
 
     def watch(report: StepReport) -> None:

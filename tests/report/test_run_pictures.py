@@ -10,8 +10,8 @@ import pytest
 from tests import samples
 
 import grassvine as gv
-from grassvine.data.calibration import calibration
 from grassvine.foundations.errors import BasisError, OutputError
+from grassvine.report.displays.predictions import calibration
 from grassvine.report.run_pictures import run_pictures, write_run_pictures
 
 
@@ -26,12 +26,12 @@ def test_a_run_is_written_as_pictures_of_the_same_bytes_whatever_the_settings(
 ) -> None:
     result = run(3, gv.Gossip(max_iter=40))
     pictures = run_pictures(result.history, result.plan.network, result.bases)
-    before = dict(mpl.rcParams)
+    before, figures = dict(mpl.rcParams), plt.get_fignums()
     with mpl.rc_context({"font.size": 20, "axes.facecolor": "red"}):
         written = write_run_pictures(
             tmp_path / "new", result.history, result.plan.network, result.bases
         )
-    assert dict(mpl.rcParams) == before and plt.get_fignums() == []
+    assert dict(mpl.rcParams) == before and plt.get_fignums() == figures
     assert [path.name for path in written] == [
         "cost.png",
         "network.png",

@@ -163,7 +163,7 @@ def test_what_has_no_name_cannot_be_written() -> None:
         ('kind = "d-lmafit"\nmax_iter = 1000000000', "choose a smaller max_iter"),
     ],
 )
-def test_a_plan_without_a_timetable_is_refused_at_the_door(method: str, message: str) -> None:
+def test_a_plan_without_a_timetable_is_refused_at_once(method: str, message: str) -> None:
     text = PLAN.to_toml()
     with pytest.raises(ValueError, match=message):
         gv.Plan.from_toml(text[: text.index("[method]")] + f"[method]\n{method}\n")

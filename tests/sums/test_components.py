@@ -189,7 +189,7 @@ def test_a_space_that_holds_everything_is_the_end(rank: int) -> None:
 
 
 @pytest.mark.parametrize("n_items", [12, 200])
-def test_samples_of_lower_rank_than_asked_for_are_explained_whole(n_items: int) -> None:
+def test_samples_of_lower_rank_than_requested_are_explained_whole(n_items: int) -> None:
     samples = sorted_samples(30, np.array([2.0, 1.0] + [0.0] * (n_items - 2)))
     basis = find(samples, 4)[0].iterate.basis
     assert np.linalg.norm(samples - samples @ basis @ basis.T) < 1e-12 * np.linalg.norm(samples)

@@ -26,7 +26,7 @@ def certified(ending: ProgramOutcome) -> bool:
     return ending.reason.startswith("the table is recovered")
 
 
-def test_stuck_descents_begin_anew_and_the_certificate_tells_the_truth(
+def test_stuck_descents_begin_anew_and_the_certificate_is_right(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     tables = [sparse_table(seed) for seed in range(8)]

@@ -43,7 +43,7 @@ def own_part(number: int, step: int) -> tuple[float, Array]:
 
 
 def counting(number: int, n_sums: int) -> Program:
-    """A program that adds up its agent's number, and keeps what it hears."""
+    """A program that adds up its agent's number, and records the totals."""
     heard = []
     for step in range(n_sums):
         statistics = yield from all_reduce(Iterate(np.eye(3)), partial(own_part, number, step))
@@ -53,7 +53,7 @@ def counting(number: int, n_sums: int) -> Program:
 
 
 @pytest.mark.parametrize("network", NETWORKS, ids=lambda n: f"{len(n.edges)} links")
-def test_every_agent_hears_the_sum_of_all(network: gv.networks.Network) -> None:
+def test_every_agent_receives_the_sum_of_all(network: gv.networks.Network) -> None:
     tree = spanning_tree(network)
     problem = gv.PCAProblem(np.eye(3))
     makers = [partial(SumAgent, i, problem, counting(i, 4), tree) for i in range(6)]
@@ -130,7 +130,7 @@ def test_the_answer_is_the_pooled_one_at_any_number_of_agents(n_agents: int) -> 
     assert GRASSMANN.distance(result.bases[0], ending.iterate.basis) < 1e-6
 
 
-def test_it_is_what_a_plan_does_unless_told_otherwise() -> None:
+def test_it_is_what_a_plan_does_by_default() -> None:
     assert gv.Plan(60, 3, gv.networks.ring(6)).method == gv.Exact()
 
 
@@ -223,9 +223,9 @@ def test_dividing_by_item_shares_takes_fewer_sums_than_dividing_by_nothing(
     assert by_shares < by_nothing
 
 
-def test_what_it_cannot_do_is_said() -> None:
+def test_what_it_cannot_do_is_reported() -> None:
     plan = gv.Plan(N_ITEMS, 3, gv.networks.path(2), gv.Exact(), geometry=gv.geometry.Euclidean())
-    with pytest.raises(PlanError, match="needs the Grassmann geometry; leave geometry out"):
+    with pytest.raises(PlanError, match="needs the Grassmann geometry; omit geometry"):
         plan.agent(0, gv.CompletionProblem(ratings()))
     other = gv.Plan(N_ITEMS, 3, gv.networks.path(2), gv.Exact())
     with pytest.raises(PlanError, match="CustomProblem has no hessian_product"):

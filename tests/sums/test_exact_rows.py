@@ -16,7 +16,7 @@ def _where_the_data_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRASSVINE_DATA", str(FOLDER))
 
 
-def test_a_row_says_what_and_how_much() -> None:
+def test_a_row_reports_what_and_how_much() -> None:
     row = {"what": "ten agents", "test_rmse": 0.1234567894, "sums": 12, "megabytes": 0.33333}
     assert text(row) == "ten agents: test_rmse 0.123456789, sums 12, megabytes 0.333"
 

@@ -11,8 +11,7 @@ from tests.samples import N_ITEMS, PROBLEMS
 
 import grassvine as gv
 from grassvine.data import hold_out_of_users, hold_out_ratings
-from grassvine.engines.local import LocalEngine
-from grassvine.engines.threads import ThreadsEngine
+from grassvine.engines.in_process import LocalEngine, ThreadsEngine
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import PlanError
 from grassvine.foundations.seeds import stream
@@ -242,7 +241,7 @@ def test_the_same_plan_has_the_same_bits_on_every_engine() -> None:
             np.testing.assert_array_equal(first[name], second[name])
 
 
-def test_a_run_tells_what_was_chosen_and_the_cost_of_each_agent() -> None:
+def test_a_run_reports_what_was_chosen_and_the_cost_of_each_agent() -> None:
     ratings = noisy(truth(100))
     problems = [gv.CompletionProblem(part) for part in gv.datasets.split_users(ratings, 4)]
     result = gv.run(plan(Validated(any_rank=True), gv.networks.ring(4)), problems)
@@ -254,13 +253,14 @@ def test_a_run_tells_what_was_chosen_and_the_cost_of_each_agent() -> None:
 
 
 @pytest.mark.parametrize("max_iter", [1, 2, 5, 40])
-def test_a_run_that_ends_early_leaves_a_basis_of_the_full_rank(max_iter: int) -> None:
+def test_a_run_that_ends_early_leaves_a_model_of_the_full_rank(max_iter: int) -> None:
     problems = [
         gv.CompletionProblem(part) for part in gv.datasets.split_users(noisy(truth(100)), 3)
     ]
     result = gv.run(plan(Validated(max_iter=max_iter), gv.networks.path(3)), problems)
     assert result.stop_reason == "the timetable ended"
-    assert {basis.shape for basis in result.bases} == {(ITEMS, MOST_RANK)}
+    models = [ValidatedIterate.from_arrays(state) for state in result.states]
+    assert {model.basis.shape for model in models} == {(ITEMS, MOST_RANK)}
     assert np.isfinite(result.history.final()["cost"]).all()
 
 
@@ -322,7 +322,7 @@ def test_wrong_problems_are_refused() -> None:
         with pytest.raises(PlanError, match="is not plain completion, and this method chooses"):
             agreed.agent(0, PROBLEMS[name](0))
     flat = gv.Plan(N_ITEMS, 3, gv.networks.path(2), Validated(), geometry=gv.geometry.Euclidean())
-    with pytest.raises(PlanError, match="Grassmann geometry; leave geometry out"):
+    with pytest.raises(PlanError, match="Grassmann geometry; omit geometry"):
         flat.agent(0, PROBLEMS["completion"](0))
 
 

@@ -44,9 +44,11 @@ def sent_by_the_leaf(
 
     def recorded(self: SumAgent, slot: int) -> Message:
         message = outgoing(self, slot)
-        if self._tree.is_upward(slot) and self.id == 0:
+        route = self._route
+        upward = slot % route.n_slots < route.n_upward
+        if upward and self.id == 0:
             parts.append(message.arrays["sum"].copy())
-        if not self._tree.is_upward(slot) and self.id == self._tree.parents[0]:
+        if not upward and route.parent < 0:
             totals.append(message.arrays["sum"].copy())
         return message
 
@@ -62,7 +64,7 @@ def counts_of(table: pl.DataFrame) -> Numbers:
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("n_users", [1, 5, 20])
-def test_the_first_message_tells_the_items_and_how_often_each_occurs(
+def test_the_first_message_reveals_the_items_and_how_often_each_occurs(
     monkeypatch: pytest.MonkeyPatch, seed: int, n_users: int
 ) -> None:
     table = half_stars(seed, n_users)
@@ -71,7 +73,7 @@ def test_the_first_message_tells_the_items_and_how_often_each_occurs(
     assert parts[0][N_ITEMS] == n_users
 
 
-def test_by_default_the_last_fit_tells_what_the_first_message_holds_out(
+def test_by_default_the_last_fit_reveals_what_the_first_message_holds_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     table = half_stars(0, 5)
@@ -83,7 +85,7 @@ def test_by_default_the_last_fit_tells_what_the_first_message_holds_out(
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_two_messages_of_a_leaf_with_one_user_tell_its_ratings(
+def test_two_messages_of_a_leaf_with_one_user_reveal_its_ratings(
     monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     r"""At the start all item biases are 0, and by default so are the factors.
@@ -107,7 +109,7 @@ def test_two_messages_of_a_leaf_with_one_user_tell_its_ratings(
     assert max(abs(stolen[item] - true[item]) for item in stolen) < 2 * 20 * 5 * 2.0**-52
 
 
-def test_the_readme_says_so() -> None:
+def test_the_readme_states_it() -> None:
     section = README.read_text().split("## What leaves an agent")[1].split("\n## ")[0]
     told = " ".join(section.split())
     for part in ("first message", "exact list of its items", "single user", "two messages"):

@@ -71,7 +71,7 @@ class NeighbourAgent:
         )
 
     def conclude(self, slot: int) -> StepReport:
-        """Evaluate the task at the final basis."""
+        """Evaluate the problem at the final basis."""
         evaluation = self._problem.evaluate(self._exchange.iterate.basis)
         return StepReport(
             agent=self._id,

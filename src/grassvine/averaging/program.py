@@ -27,7 +27,7 @@ Inbox: TypeAlias = Mapping[int, Arrays]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Iterate:
-    """The current point of a program, with the evaluation of the agent's task there."""
+    """The current point of a program, with the evaluation of the agent's problem there."""
 
     basis: Array
     evaluation: Evaluation
@@ -41,7 +41,7 @@ class Exchange:
     """The arrays that a program sends to all neighbours, and its current iterate.
 
     ``fresh`` is False in the later rounds of a mixing, when the frames are partly mixed and do
-    not show how far agents are apart.
+    not show how much agents differ.
     """
 
     arrays: Arrays

@@ -14,7 +14,7 @@ adds one number to each message. After as many slots as the diameter of the netw
 same L.
 
 Gradients are not preconditioned, so the number of steps grows with the condition number of the
-task; :class:`grassvine.averaging.tracking.Tracked` is better for ill-conditioned tasks.
+problem; :class:`grassvine.averaging.tracking.Tracked` is better for ill-conditioned problems.
 """
 
 import math

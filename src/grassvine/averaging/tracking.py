@@ -2,7 +2,7 @@ r"""Tracked L-BFGS: exact and fast optimisation by averaging with neighbours, wi
 
 Each agent tracks its own estimates of four averages over all agents: the basis U, the Euclidean
 gradient G, the Gram matrix C of the weights and the cost f. In an iteration it moves, evaluates its
-task, and mixes by FastMix rounds (``networks/mixing.py``):
+problem, and mixes by FastMix rounds (``networks/mixing.py``):
 
 .. math::
 
@@ -10,10 +10,10 @@ task, and mixes by FastMix rounds (``networks/mixing.py``):
     (U_i, G_i, C_i, f_i) ← \mathrm{mix}(V_i, G_i + ∇f_i(V_i) − ∇f_i^{old}, …), \qquad
     U_i ← \mathrm{polar}(U_i)
 
-Mixing is linear, so the sums of G, C and f over the agents always equal those of their tasks;
+Mixing is linear, so the sums of G, C and f over the agents always equal those of their problems;
 G is projected on use. Bases are averaged as matrices, so all agents start from the same one.
 
-The direction is that of L-BFGS on the tracked gradients. H₀ is the task's own preconditioner
+The direction is that of L-BFGS on the tracked gradients. H₀ is the problem's own preconditioner
 (:class:`Preconditioner`), whose statistics are mixed once, three times as long, at the start. The
 step size is 1, limited to 0.8/‖d‖₂. When the tracked cost rises, the agent discards all pairs
 except the last and halves the step, which then grows again.

@@ -43,7 +43,19 @@ class Iteration:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BatchResult:
-    """Result of a batch method."""
+    """Result of a batch method.
+
+    Attributes
+    ----------
+    basis : array of shape (n_items, rank)
+        Final basis.
+    cost : float
+        Final cost.
+    iterations : tuple of Iteration
+        The outer iterations.
+    stop_reason : str
+        Why the iteration stopped.
+    """
 
     basis: Array
     cost: float

@@ -13,10 +13,26 @@ from grassvine.protocol.message import Message, decode, encode
 def check_agent(make: Callable[[], Agent], neighbour: Agent) -> None:
     """Check the properties of an agent on which engines rely, in a meeting at slot 0.
 
-    A second agent is created and restored to the state of the first.
+    Parameters
+    ----------
+    make : callable
+        Creates the agent. It is called twice: the second agent is restored to the state of the
+        first.
+    neighbour : Agent
+        The agent that it meets.
+
+    Raises
+    ------
+    CheckFailed
     """
     with one_blas_thread():
         agent = make()
+        started = agent.conclude(0)
+        require(
+            (started.agent, started.slot) == (agent.id, 0),
+            "an agent must be able to report before slot 0",
+            f"the report contains agent {started.agent}, slot {started.slot}",
+        )
         first, second = encode(agent.outgoing(0)), encode(agent.outgoing(0))
         require(first == second, "outgoing must have no side effects", "a second message differed")
         sent = agent.outgoing(0)

@@ -23,7 +23,8 @@ def check_gradient(
 ) -> float:
     """Check the gradient along a random geodesic and return the Taylor slope.
 
-    The error |f(Exp_U(tξ)) − f(U) − t⟨grad f(U), ξ⟩| must decrease like t², with slope 2 ± 0.1.
+    The error |f(Exp_U(tξ)) − f(U) − t⟨grad f(U), ξ⟩| must decrease like t², with slope 2 ± 0.1;
+    otherwise :class:`CheckFailed` is raised.
     """
     geometry = geometry or Grassmann()
     point, tangent = _random_tangent(geometry, problem.n_items, rank, seed)

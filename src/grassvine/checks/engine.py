@@ -11,16 +11,22 @@ from grassvine.checks.assertions import require
 from grassvine.data import split_tasks, split_users
 from grassvine.datasets import low_rank_ratings, subspace_tasks
 from grassvine.engines.base import Engine
-from grassvine.engines.local import LocalEngine
+from grassvine.engines.in_process import LocalEngine
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import AgentError, CheckFailed
 from grassvine.gossip import Gossip, parallel, precon_parallel, precon_stochastic, stochastic
 from grassvine.networks import AllEdges, erdos_renyi, path
-from grassvine.problems import CompletionProblem, Evaluation, LocalProblem, MultitaskProblem
+from grassvine.problems import (
+    CompletionProblem,
+    Evaluation,
+    LocalProblem,
+    MultitaskProblem,
+    Problem,
+)
 from grassvine.protocol import StepReport
 from grassvine.runs import Plan
 from grassvine.runs.run import Run, run
-from grassvine.sums import Exact, Validated
+from grassvine.sums import BiasedCompletionProblem, BiasedFactorization, Exact, Validated
 
 RANK = 3
 N_AGENTS = 5
@@ -30,8 +36,9 @@ def check_engine(engine: Engine) -> None:
     """Run every method on an engine and compare the results with ``LocalEngine``, bit for bit.
 
     Gossip with every schedule and preconditioning, D-LMaFit, and the exact and averaging methods
-    complete ratings on a path and on a random network; gossip also learns regression tasks. An
-    early stop and a failing agent are tested as well.
+    complete ratings on a path and on a random network; gossip also fits regression tasks, and
+    ratings are fitted with biases. An early stop and a failing agent are tested as well. Raises
+    :class:`CheckFailed` if a check fails.
     """
     completion, plain = _completion_problems(0.01), _completion_problems(0.0)
     networks = (path(N_AGENTS), erdos_renyi(N_AGENTS, 0.6, seed=1))
@@ -52,6 +59,10 @@ def check_engine(engine: Engine) -> None:
             plan = Plan(completion[0].n_items, RANK, network, method, seed=3)
             problems = plain if isinstance(method, DLMaFit | Validated) else completion
             _check_run(engine, plan, problems, f"{method} on {len(network.edges)} links")
+    biased = [BiasedCompletionProblem(problem.ratings) for problem in completion]
+    with_biases = BiasedFactorization(regularization=2.0, max_iter=10)
+    plan = Plan(biased[0].n_items, RANK, path(N_AGENTS), with_biases, seed=3)
+    _check_run(engine, plan, biased, "biases")
     tasks = _multitask_problems()
     plan = Plan(tasks[0].n_items, RANK, path(N_AGENTS), precon_parallel(max_iter=20), seed=3)
     _check_run(engine, plan, tasks, "tasks")
@@ -59,7 +70,7 @@ def check_engine(engine: Engine) -> None:
     _check_failure(engine, plan, tasks)
 
 
-def _check_run(engine: Engine, plan: Plan, problems: Sequence[LocalProblem], where: str) -> None:
+def _check_run(engine: Engine, plan: Plan, problems: Sequence[Problem], where: str) -> None:
     seen: list[StepReport] = []
     wanted = run(plan, problems, engine=LocalEngine())
     found = run(plan, problems, engine=engine, observers=[seen.append])
@@ -133,7 +144,7 @@ def _check_failure(engine: Engine, plan: Plan, problems: Sequence[LocalProblem])
         )
 
 
-def _completion_problems(unobserved: float) -> list[LocalProblem]:
+def _completion_problems(unobserved: float) -> list[CompletionProblem]:
     ratings = low_rank_ratings(30, 100, RANK, oversampling=3.0, noise=0.1, seed=11).ratings
     parts = split_users(ratings, N_AGENTS)
     return [CompletionProblem(part, unobserved=unobserved) for part in parts]

@@ -12,7 +12,20 @@ TOLERANCE = 1e-12
 
 
 def check_geometry(geometry: Geometry, n_items: int, rank: int, *, seed: int = 0) -> None:
-    """Check a geometry at random points, for example that exp and log are inverse to each other."""
+    """Check a geometry at random points, for example that log is the inverse of exp.
+
+    Parameters
+    ----------
+    geometry : Geometry
+    n_items, rank : int
+        Shape of the points.
+    seed : int, default=0
+        Random seed.
+
+    Raises
+    ------
+    CheckFailed
+    """
     rng = stream(seed, "check", "geometry")
     with one_blas_thread():
         point = geometry.random_point(n_items, rank, rng)

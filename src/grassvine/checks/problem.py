@@ -14,7 +14,20 @@ TOLERANCE = 1e-8
 
 
 def check_problem(problem: LocalProblem, rank: int, *, seed: int = 0) -> None:
-    """Check the derivatives of a problem and its invariance under a change of basis."""
+    """Check the derivatives of a problem and its invariance under a change of basis.
+
+    Parameters
+    ----------
+    problem : LocalProblem
+    rank : int
+        Rank of the random basis.
+    seed : int, default=0
+        Random seed.
+
+    Raises
+    ------
+    CheckFailed
+    """
     check_gradient(problem, rank, seed=seed)
     if isinstance(problem, TwiceDifferentiable):
         check_hessian(problem, rank, seed=seed)

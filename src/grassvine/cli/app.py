@@ -61,7 +61,7 @@ def _options(
     ] = False,
 ) -> None:
     """Decentralised matrix completion, multitask regression and PCA."""
-    require_address_space()  # before libraries are imported that abort without
+    require_address_space()  # before importing libraries that abort without it
 
 
 @app.command()

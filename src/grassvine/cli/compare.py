@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from grassvine.cli import options
-from grassvine.cli.config import ConfigFile
 from grassvine.cli.output import AsJson, print_messages, print_object, print_text_table, progress
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ def compare(
             metavar="NAMES",
             help="Comma-separated methods; the others are tested against the first.",
         ),
-    ] = "exact,exact-subspace,gossip,rtrmc,d-lmafit,item-means",
+    ] = "exact,exact-subspace,gossip,rtrmc,d-lmafit,biases,item-means",
     splits: Annotated[int, typer.Option(help="Number of random splits.")] = 5,
     holdout: options.Holdout = 0.2,
     rank: Annotated[int, typer.Option(help="Rank, for the methods that have one.")] = 10,
@@ -35,7 +34,7 @@ def compare(
     encoding: options.Encoding = None,
     duplicates: options.Duplicates = "error",
     missing: options.Missing = "error",
-    config: ConfigFile = None,
+    config: options.ConfigFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare methods on random splits: errors (mean ± sd), times and paired t-tests."""

@@ -5,7 +5,6 @@ from typing import Annotated, Any
 import typer
 
 from grassvine.cli import options
-from grassvine.cli.config import ConfigFile
 from grassvine.cli.fit import run_job
 from grassvine.cli.output import AsJson, Overwrite
 
@@ -65,7 +64,7 @@ def complete(
             "each, or as an error.",
         ),
     ] = "separate",
-    config: ConfigFile = None,
+    config: options.ConfigFile = None,
     out: options.ModelOut = None,
     shared_only: options.SharedOnly = False,
     run: options.RunOut = None,

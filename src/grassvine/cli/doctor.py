@@ -22,7 +22,7 @@ def doctor(
     as_json: AsJson = False,
 ) -> None:
     """Report versions, BLAS, threads, caches, data folders, disk space and missing extras."""
-    from grassvine.jobs.engine_options import RAY, EngineOptions
+    from grassvine.jobs.base import RAY, EngineOptions
     from grassvine.report.doctor import diagnose
 
     EngineOptions(engine=engine, address=address, checkpoints=checkpoints)  # only to validate

@@ -24,7 +24,7 @@ def main() -> None:
         raise KeyboardInterrupt
 
     def ignored(unraisable: Any) -> None:
-        # Ctrl-C in a callback, for instance of an import lock, would be ignored and run on.
+        # Ctrl-C in a callback, for instance of an import lock, would otherwise be ignored.
         if interrupted:
             os._exit(INTERRUPTED)
         sys.__unraisablehook__(unraisable)
@@ -65,7 +65,7 @@ def _exit_code(output: WatchedStream, messages: WatchedStream) -> Any:
     if output.lost is not None:
         messages.write(
             f"grassvine: standard output cannot be written ({output.lost.strerror}); free disk "
-            "space, or send it elsewhere.\n"
+            "space, or redirect it.\n"
         )
         return CANNOT_WRITE
     return code

@@ -4,7 +4,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from grassvine.cli.output import print_messages, print_object, print_rows, progress
+from grassvine.cli.output import print_messages, print_object, print_rows
 from grassvine.foundations.errors import PlanError
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def run_job(
     from grassvine.foundations.files import make_folder
     from grassvine.jobs.run_folder import refuse_folder, save_run
     from grassvine.models.persistence.files import may_replace, save
+    from grassvine.report.progress import ProgressBar
 
     if shared_only and out is None:
         raise PlanError("--shared-only saves a part of the model; add -o FOLDER.")
@@ -37,11 +38,11 @@ def run_job(
     if run is not None:
         refuse_folder(run, overwrite=overwrite)
         make_folder(run.absolute().parent)
-    with progress("reading"):
+    with ProgressBar("reading", passing=True):
         data = job.read()
     print_messages(data.assumed)
     try:
-        with progress("fitting") as bar:
+        with ProgressBar("fitting", passing=True) as bar:
             result = job.learn(data, (bar,))
     except (KeyboardInterrupt, SystemExit):  # SystemExit: terminated by SIGTERM
         if job.checkpoints:
@@ -52,8 +53,8 @@ def run_job(
     if out is not None:
         options = asdict(job)  # type: ignore[call-overload]
         parameters = {name: value for name, value in options.items() if name not in NOT_IN_CARD}
-        card = result.card(title, parameters)
-        save(result.model, out, card, private=not shared_only, overwrite=overwrite)
+        model, card = result.model, result.card(title, parameters)
+        save(model, out, card, private=not shared_only, overwrite=overwrite)
         print_messages([f"model: {out}{_holdout_note(result.report)}"])
     if run is not None:
         save_run(run, job, result, overwrite=overwrite)

@@ -21,7 +21,7 @@ from grassvine.foundations.errors import (
 WRONG_INPUT = 3
 EXIT_CODES: dict[type[GrassvineError], int] = {AgentError: 1, MissingExtra: 2, OutputError: 7}
 
-# Parameters of the library that the command line calls otherwise.
+# Parameters of the library that have another name on the command line.
 ALIASES = {
     "checkpoint_dir": "checkpoints",
     "n_agents": "agents",
@@ -29,7 +29,7 @@ ALIASES = {
     "n_splits": "splits",
     "random_state": "seed",
     "share": "holdout",
-    "unknown_items": "leave_out",
+    "unknown_items": "drop_unknown",
 }
 
 
@@ -57,25 +57,25 @@ def flag(parameter: Any) -> str:
 
 
 class Commands(TyperGroup):
-    """Commands whose expected errors and warnings are messages that name flags."""
+    """A group of commands whose errors and warnings are printed as messages that name flags."""
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
         """Run the command that was called."""
 
-        def tell(worded: object) -> None:
+        def report(worded: object) -> None:
             called = self.commands.get(ctx.invoked_subcommand or "")
             write = flag_writer(() if called is None else called.params)
             text = worded.render(write) if isinstance(worded, Worded) else str(worded)
             print_messages([f"grassvine: {text}"])
 
         with warnings.catch_warnings():
-            warnings.showwarning = lambda message, *_, **__: tell(message)
+            warnings.showwarning = lambda message, *_, **__: report(message)
             try:
                 return super().invoke(ctx)
             except GrassvineError as error:
                 print_messages(getattr(error, "__notes__", ()))
-                tell(error)
+                report(error)
                 raise typer.Exit(EXIT_CODES.get(type(error), WRONG_INPUT)) from None
             except MemoryError:
-                tell("there is not enough memory; use less data, or more memory.")
+                report("there is not enough memory; use less data, or more memory.")
                 raise typer.Exit(WRONG_INPUT) from None

@@ -74,9 +74,7 @@ def recommend(
     ] = None,
     owner: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME", help="Owner of each --user, if several owners have users of this id."
-        ),
+        typer.Option(metavar="NAME", help="Owner of each --user, for ids that several owners use."),
     ] = None,
     users: Annotated[
         str | None,
@@ -140,8 +138,8 @@ def fold_in(
     encoding: options.Encoding = None,
     duplicates: options.Duplicates = "error",
     missing: options.Missing = "error",
-    leave_out: Annotated[
-        bool, typer.Option("--leave-out", help="Skip ratings of items unknown to the model.")
+    drop_unknown: Annotated[
+        bool, typer.Option("--drop-unknown", help="Drop ratings of items unknown to the model.")
     ] = False,
     out: Annotated[
         Path | None,
@@ -178,10 +176,11 @@ def fold_in(
             new.users_with_owners,
             new.items,
             new.ratings,
-            unknown_items="leave out" if leave_out else "raise",
+            unknown_items="drop" if drop_unknown else "raise",
         )
-    if folded.left_out:
-        print_messages([f"{folded.left_out} ratings of items unknown to the model were skipped."])
+    if n_dropped := folded.n_dropped:
+        ratings = "1 rating" if n_dropped == 1 else f"{n_dropped} ratings"
+        print_messages([f"Dropped {ratings} of items unknown to the model."])
     if out is not None:
         save(folded.model, out, card, overwrite=overwrite)
         print_messages([f"model: {out}"])
@@ -209,6 +208,6 @@ def inspect(model: Model, as_json: AsJson = False) -> None:
         "data hash": found.card.data_hash,
         "written by": ", ".join(f"{name} {one}" for name, one in found.written_by.items()),
     }
-    # The rest has names chosen by who saved the model, which must not take the place of facts.
-    told = {**found.numbers, **found.card.parameters, **found.card.metrics}
-    print_rows({**facts, **{name: value for name, value in told.items() if name not in facts}})
+    # Whoever saved the model chose the other names, which must not replace those of facts.
+    others = {**found.numbers, **found.card.parameters, **found.card.metrics}
+    print_rows({**facts, **{name: value for name, value in others.items() if name not in facts}})

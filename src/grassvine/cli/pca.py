@@ -5,7 +5,6 @@ from typing import Annotated, Any
 import typer
 
 from grassvine.cli import options
-from grassvine.cli.config import ConfigFile
 from grassvine.cli.fit import run_job
 from grassvine.cli.output import AsJson, Overwrite
 from grassvine.foundations.errors import Option, PlanError
@@ -21,8 +20,8 @@ def pca(
     components: Annotated[
         str,
         typer.Option(
-            metavar="INT|SHARE",
-            help="Number of components, or the share of the variance to explain, such as 0.9.",
+            metavar="INT|FRACTION",
+            help="Number of components, or the fraction of variance to explain, such as 0.9.",
         ),
     ] = "2",
     method: options.Method = "exact",
@@ -45,7 +44,7 @@ def pca(
     separator: options.Separator = None,
     skip_rows: options.SkipRows = 0,
     encoding: options.Encoding = None,
-    config: ConfigFile = None,
+    config: options.ConfigFile = None,
     out: options.ModelOut = None,
     shared_only: options.SharedOnly = False,
     run: options.RunOut = None,
@@ -86,7 +85,7 @@ def pca(
 
 
 def _components(text: str) -> int | float:
-    """Return a number of components, or a share of the variance."""
+    """Return a number of components, or a fraction of the variance."""
     for number in (int, float):
         try:
             value = number(text)
@@ -96,5 +95,5 @@ def _components(text: str) -> int | float:
             return value
     raise PlanError(
         Option("components"),
-        f" is {text!r}; use an integer, or a share of the variance between 0 and 1.",
+        f" is {text!r}; use an integer, or a fraction of the variance between 0 and 1.",
     )

@@ -49,7 +49,10 @@ def reproduce(
         int | None, typer.Option(min=2, help="Number of agents; depends on the case if omitted.")
     ] = None,
     tune: Annotated[
-        bool, typer.Option(help="Also run gossip with (a, b) chosen by 5-fold cross-validation.")
+        bool,
+        typer.Option(
+            help="Also run gossip with step sizes a/(1+bk) chosen by 5-fold cross-validation."
+        ),
     ] = False,
     dataset: Annotated[
         list[str] | None,

@@ -57,7 +57,7 @@ def rerun(
 
     The run is repeated on the local engine, whichever engine it used, unless --engine names one.
     """
-    from grassvine.jobs.engine_options import EngineOptions
+    from grassvine.jobs.base import EngineOptions
     from grassvine.jobs.run_folder import load_run
     from grassvine.jobs.run_folder import rerun as repeat
 

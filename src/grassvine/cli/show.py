@@ -32,7 +32,7 @@ def demo_object(comparison: Comparison, seconds: float, picture: Path | None) ->
         "worse_than_pooled": {method: comparison.excess(method) for method in METHODS},
         "gossip": _communication(comparison.gossip),
         "exact": _communication(comparison.exact),
-        "what_to_see": what_to_see(comparison),
+        "summary": what_to_see(comparison),
         "seconds": seconds,
         "picture": None if picture is None else str(picture),
     }
@@ -57,7 +57,7 @@ def demo_table(comparison: Comparison, seconds: float, picture: Path | None) -> 
     console.print(
         f"{shares.n_agents} agents in a ring hold {shares.n_images} images of 8×8 pixels, one "
         f"digit per agent. Each completes {len(shares.test.kinds)} test images of all these "
-        f"digits. {100 * (1 - shares.test.known.mean()):.0f} % of all pixels are erased; the "
+        f"digits. {100 * (1 - shares.test.known.mean()):.0f}% of all pixels are erased; the "
         f"rank is {comparison.exact.plan.rank}.",
     )
     console.print(table)

@@ -68,7 +68,7 @@ def watched_streams() -> Iterator[tuple[WatchedStream, WatchedStream]]:
     if messages is None:
         messages = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     if output is None:
-        messages.write("grassvine: standard output is closed; send it to a file or a pipe.\n")
+        messages.write("grassvine: standard output is closed; redirect it to a file or a pipe.\n")
         sys.exit(CANNOT_WRITE)
     watched = WatchedStream(output, needed=True), WatchedStream(messages, needed=False)
     sys.stdout, sys.stderr = watched

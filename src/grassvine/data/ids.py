@@ -1,7 +1,7 @@
 """Ids of users, items and tasks.
 
 Ids may be of any ordered type and are kept as given. Inside the library, users and items are
-indices from 0; ids are translated only where data enter or leave it. They are looked up, never used
+indices from 0; ids are converted only where data enter or leave it. They are looked up, never used
 as indices, so an id of 10¹⁸ costs no more than one of 7. Text never equals a number: "7" is not 7.
 
 Where users of different owners have the same id, they are separate users: their ids are pairs of id
@@ -92,9 +92,9 @@ class Ids:
             first = ambiguous[0]
             owners = self.owners.filter(self.series == first).to_list()
             raise DataError(
-                f"{what} {first!r} is not one {what} but {len(owners)}, of the owners "
-                f"{', '.join(map(repr, owners[:3]))}{', …' if len(owners) > 3 else ''}; name the "
-                "owner of each."
+                f"{len(owners)} owners have {what} {first!r} "
+                f"({', '.join(map(repr, owners[:3]))}{', …' if len(owners) > 3 else ''}); pass the "
+                f"owner of each {what}."
             )
 
     def merged(self, others: "Ids") -> tuple["Ids", Indices]:

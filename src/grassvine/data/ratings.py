@@ -26,8 +26,18 @@ MAX_RATING = 1e50
 class Ratings:
     """A sparse items×users matrix in compressed form.
 
-    The entries of user j are ``values[starts[j]:starts[j + 1]]``, at ``items[...]`` in ascending
-    order. Use :meth:`from_arrays` to create one from checked input.
+    Use :meth:`from_arrays` to create one with validation.
+
+    Attributes
+    ----------
+    n_items : int
+        Number of items.
+    starts : int64 array of shape (n_users + 1,)
+        The entries of user j are ``values[starts[j]:starts[j + 1]]``.
+    items : int32 array of shape (n_values,)
+        Item of each entry, ascending within a user.
+    values : array of shape (n_values,)
+        The known entries.
     """
 
     n_items: int

@@ -21,7 +21,7 @@ def split_users(ratings: Ratings, n_agents: int) -> list[Ratings]:
 
 
 def split_users_by_owner(ratings: Ratings, owners: Indices) -> list[Ratings]:
-    """Split the users by agent, keeping their order; ``owners`` holds one agent per user."""
+    """Split the users by agent, keeping their order; ``owners`` has the agent of each user."""
     return [ratings.choose_users(np.flatnonzero(owners == agent)) for agent in np.unique(owners)]
 
 
@@ -40,14 +40,40 @@ def split_samples(samples: Array, n_agents: int) -> list[Array]:
 def hold_out_ratings(
     ratings: Ratings, share: float = 0.2, *, seed: int = 0
 ) -> tuple[Ratings, Ratings]:
-    """Split the entries at random into a training part and a test part of the given share."""
+    """Split the entries at random into a training part and a test part.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    share : float, default=0.2
+        Fraction of the entries in the test part.
+    seed : int, default=0
+        Random seed.
+
+    Returns
+    -------
+    train, test : Ratings
+    """
     real_number("share", share, least=0.0, below=1.0, error=DataError)
     test = _random_share(ratings.n_values, share, stream(seed, "data", "hold-out"))
     return ratings.take_values(~test), ratings.take_values(test)
 
 
 def hold_out_samples(tasks: Tasks, share: float = 0.2, *, seed: int = 0) -> tuple[Tasks, Tasks]:
-    """Split the samples of each task at random into a training and a test part."""
+    """Split the samples of each task at random into a training part and a test part.
+
+    Parameters
+    ----------
+    tasks : Tasks
+    share : float, default=0.2
+        Fraction of each task's samples in the test part.
+    seed : int, default=0
+        Random seed.
+
+    Returns
+    -------
+    train, test : Tasks
+    """
     real_number("share", share, least=0.0, below=1.0, error=DataError)
     rng = stream(seed, "data", "hold-out")
     test = [_random_share(len(target), share, rng) for target in tasks.targets]

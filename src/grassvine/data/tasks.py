@@ -15,7 +15,12 @@ class Tasks:
     """Features X_t (samples×items) and targets y_t of each task t.
 
     Features are the *items*: the axis that all tasks share, and the axis of the subspace. Use
-    :meth:`from_arrays` to create tasks from checked input.
+    :meth:`from_arrays` to create tasks with validation.
+
+    Attributes
+    ----------
+    features : tuple of arrays of shape (n_samples, n_items)
+    targets : tuple of arrays of shape (n_samples,)
     """
 
     features: tuple[Array, ...]

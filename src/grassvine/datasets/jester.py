@@ -5,7 +5,7 @@ import os
 import numpy as np
 
 from grassvine.data.tables import RatingTable, ratings_from_arrays
-from grassvine.data.tables.text import (
+from grassvine.datasets.published_text import (
     as_real,
     blocks,
     complete,

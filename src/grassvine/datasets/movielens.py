@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from grassvine.data.tables import RatingTable, ratings_from_arrays
-from grassvine.data.tables.text import (
+from grassvine.data.tables import RatingTable
+from grassvine.datasets.published import published_ratings
+from grassvine.datasets.published_text import (
     as_real,
     blocks,
     complete,
@@ -70,7 +71,7 @@ def read_movielens(path: str | os.PathLike[str]) -> RatingTable:
         np.concatenate([part[name].to_numpy() for part in parts])
         for name in ("user", "movie", "rating")
     )
-    return ratings_from_arrays(user, movie, rating)
+    return published_ratings(file, user, movie, rating)
 
 
 def _detect_format(file: Path, line: bytes) -> _Format:

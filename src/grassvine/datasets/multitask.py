@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from grassvine.data.tables.text import as_real, blocks, complete, first_line, one_file, parse
 from grassvine.data.tasks import Tasks
+from grassvine.datasets.published_text import as_real, blocks, complete, first_line, one_file, parse
 from grassvine.foundations.arrays import as_matrix
 from grassvine.foundations.errors import DataError
 

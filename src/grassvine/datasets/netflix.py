@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grassvine.data.tables import RatingTable, ratings_from_arrays
-from grassvine.data.tables.text import (
+from grassvine.data.tables import RatingTable
+from grassvine.datasets.published import published_ratings
+from grassvine.datasets.published_text import (
     Block,
     blocks,
     complete,
@@ -62,7 +63,7 @@ def read_netflix(path: str | os.PathLike[str]) -> RatingTable:
     if not sum(map(len, ratings)):
         raise DataError(f"{path} contains movies but no ratings; download it again.")
     # With 100 million rows, free the parts of each column as soon as they are concatenated.
-    return ratings_from_arrays(_join(users), _join(movies), _join(ratings))
+    return published_ratings(path, _join(users), _join(movies), _join(ratings))
 
 
 def _rows(block: Block, movie: int) -> "pl.DataFrame":

@@ -5,9 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from grassvine.data.tables.files import read_table
+from grassvine.data.tables.files.content import BYTE_ORDER_MARK, LONGEST_LINE
 from grassvine.data.tables.rating_input import Missing, Scale, ratings_from_frame
 from grassvine.data.tables.rating_table import Duplicates, RatingTable, SharedUsers
-from grassvine.data.tables.text import BYTE_ORDER_MARK, LONGEST_LINE
 from grassvine.datasets import jester, netflix
 from grassvine.datasets.sources import SOURCES
 from grassvine.datasets.store import load_ratings, read_ratings_file

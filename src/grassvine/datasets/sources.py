@@ -19,12 +19,31 @@ from grassvine.datasets.multitask import (
 class Source:
     """A published data set.
 
-    ``counts`` are the published numbers of ratings, users and items, or samples, tasks and
-    features. ``folders`` are the folder names to search, and ``files`` the names of the files in
-    them. ``sha256`` is the digest of the file that is read, ``checksum`` (``md5:…`` or
-    ``sha256:…``) that of the download, which has at most ``largest_download`` bytes. Of a zip
-    archive only ``member`` is unpacked. Without an ``address`` the data set must be downloaded as
-    ``by_hand`` explains.
+    Attributes
+    ----------
+    name, title : str
+    read : callable
+        Reads a file or folder in the published format.
+    counts : mapping of str to int
+        Published numbers of ratings, users and items, or of samples, tasks and features.
+    folders : tuple of str
+        Names of the folders to search.
+    files : tuple of str
+        Names or patterns of the files in them.
+    terms : str
+        Terms of use, and the publication to cite.
+    by_hand : str
+        How to obtain the data set without :func:`fetch`.
+    sha256 : str or None
+        Digest of the file that is read.
+    address : str or None
+        URL of the download; None if there is none.
+    checksum : str or None
+        Digest of the download, as ``md5:…`` or ``sha256:…``.
+    largest_download : int
+        Largest accepted size of the download, in bytes.
+    member : str or None
+        The only member of a zip archive that is unpacked.
     """
 
     name: str

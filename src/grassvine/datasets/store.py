@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from grassvine.data.tables import RatingTable
-from grassvine.data.tables.text import find_files, first_line, some_files
 from grassvine.data.tasks import Tasks
 from grassvine.datasets import jester, movielens, netflix
 from grassvine.datasets.download import Progress, download, unpack
+from grassvine.datasets.published_text import find_files, first_line, some_files
 from grassvine.datasets.sources import SOURCES, Source
 from grassvine.foundations.errors import DataError, OutputError, unknown
 from grassvine.foundations.files import make_folder
@@ -33,8 +33,8 @@ def locate(name: str, path: str | os.PathLike[str] | None = None) -> Path:
     name : str
         One of ``SOURCES``.
     path : path, optional
-        The file or folder. By default the data set is searched by its folder names in
-        ``$GRASSVINE_DATA`` and then in :func:`cache_folder`.
+        The file or folder. By default, ``$GRASSVINE_DATA`` and then :func:`cache_folder` are
+        searched for a folder of the data set.
     """
     source = _source(name)
     if path is not None:

@@ -21,7 +21,17 @@ MAX_DRAWS = 10_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LowRankRatings:
-    """Sampled entries of a low-rank table, their true subspace and a test set."""
+    """Sampled entries of a low-rank table, their true subspace and a test set.
+
+    Attributes
+    ----------
+    ratings : Ratings
+        Known entries, with noise.
+    subspace : array of shape (n_items, rank)
+        Orthonormal basis of the true subspace.
+    test : Ratings or None
+        Noise-free entries that are not among the known ones.
+    """
 
     ratings: Ratings
     subspace: Array
@@ -30,7 +40,14 @@ class LowRankRatings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SubspaceTasks:
-    """Regression tasks whose weights lie in one subspace, and that subspace."""
+    """Regression tasks whose weights lie in one subspace, and that subspace.
+
+    Attributes
+    ----------
+    tasks : Tasks
+    subspace : array of shape (n_items, rank)
+        Orthonormal basis U* of the true subspace.
+    """
 
     tasks: Tasks
     subspace: Array
@@ -50,12 +67,28 @@ def low_rank_ratings(
 ) -> LowRankRatings:
     """Generate ratings as in Cases 1 to 4 of the paper.
 
-    The table is ABᵀ with standard Gaussian factors. OS·(mr + nr − r²) of its entries are known,
-    where OS is ``oversampling``: they are sampled uniformly without replacement and have Gaussian
-    noise added. With ``condition`` the table is A·diag(s)·Bᵀ instead, where A and B are orthonormal
-    and s decays exponentially from √(mn) to √(mn)/condition. The known entries are drawn again
-    until every item and every user has ``least_entries``. The test set consists of ``n_test``
-    noise-free entries, without those that are known.
+    The table is ABᵀ with standard Gaussian factors. Its known entries are sampled uniformly without
+    replacement.
+
+    Parameters
+    ----------
+    n_items, n_users : int
+        Shape of the table, m×n.
+    rank : int
+        Rank r of the table.
+    oversampling : float
+        OS: OS·(mr + nr − r²) entries are known.
+    noise : float, default=1e-6
+        Standard deviation of the Gaussian noise added to the known entries.
+    condition : float, optional
+        If given, the table is A·diag(s)·Bᵀ with orthonormal A and B, where s decays exponentially
+        from √(mn) to √(mn)/condition.
+    least_entries : int, default=0
+        The known entries are drawn again until every item and every user has this many.
+    n_test : int, default=0
+        Number of entries drawn for the test set; those that are known are removed from it.
+    seed : int, default=0
+        Random seed.
     """
     whole_number("n_items", n_items, least=1, error=DataError)
     whole_number("n_users", n_users, least=1, error=DataError)
@@ -145,8 +178,22 @@ def subspace_tasks(
 ) -> SubspaceTasks:
     """Generate tasks as in Case 6 of the paper: y_t = X_t U*U*ᵀw_t + noise.
 
-    X_t and w_t are standard Gaussian; each task has from ``samples[0]`` to ``samples[1]`` samples,
-    inclusive.
+    X_t and w_t are standard Gaussian.
+
+    Parameters
+    ----------
+    n_items : int
+        Number of features.
+    n_tasks : int
+        Number of tasks.
+    rank : int
+        Dimension of the subspace U*.
+    samples : pair of int, default=(10, 50)
+        Smallest and largest number of samples per task.
+    noise : float, default=1e-6
+        Standard deviation of the Gaussian noise added to the targets.
+    seed : int, default=0
+        Random seed.
     """
     whole_number("n_items", n_items, least=1, error=DataError)
     rank_within(rank, n_items, error=DataError)

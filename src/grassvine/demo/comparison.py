@@ -26,7 +26,7 @@ METHODS = ("alone", "gossip", "exact", "pooled")
 RANK = 6
 UNOBSERVED = 0.03
 # First ρ as a share of an agent's squares. Agents with one digit each differ more than those of the
-# estimators' defaults: with their smaller first ρ, agents drift apart first, and a bias remains.
+# estimators' defaults: with their smaller initial ρ, agents first diverge, and a bias remains.
 FIRST_SHARE = 0.12
 
 

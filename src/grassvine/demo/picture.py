@@ -68,7 +68,7 @@ def headline(comparison: Comparison) -> str:
     erased = 1.0 - shares.test.known.mean()
     return (
         f"{shares.n_agents} agents hold images of one digit each and complete all digits "
-        f"({100 * erased:.0f} % erased).\n"
+        f"({100 * erased:.0f}% erased).\n"
         f"Alone, gossip and exact: by agent 0, which holds only {shares.kind_of(0)}s."
     )
 

@@ -10,11 +10,11 @@ VISIBLE = 0.3
 
 
 def compared_with_pooled(comparison: Comparison, method: str) -> str:
-    """Return the error of a method relative to the pooled error, such as ``49.2 % worse``."""
+    """Return the error of a method relative to the pooled error, such as ``49.2% worse``."""
     excess = comparison.excess(method)
     if abs(excess) < EQUAL:
         return "equal"
-    return f"{abs(excess):.1%} {'worse' if excess > 0 else 'better'}".replace("%", " %")
+    return f"{abs(excess):.1%} {'worse' if excess > 0 else 'better'}"
 
 
 def what_to_see(comparison: Comparison) -> str:
@@ -23,7 +23,7 @@ def what_to_see(comparison: Comparison) -> str:
     if comparison.excess("alone") < VISIBLE:
         erased = 1.0 - comparison.shares.test.known.mean()
         return (
-            f"What to look for: with {100 * erased:.0f} % of the pixels erased, even pooled data "
+            f"What to look for: with {100 * erased:.0f}% of the pixels erased, even pooled data "
             f"complete the images badly, so agents alone lose little ({alone}); erase fewer pixels."
         )
     return (

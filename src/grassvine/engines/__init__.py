@@ -1,9 +1,8 @@
 """Engines, which run agents by a timetable without knowing their method."""
 
 from grassvine.engines.base import AgentFactory, Engine, EngineResult
-from grassvine.engines.local import LocalEngine
+from grassvine.engines.in_process import LocalEngine, ThreadsEngine
 from grassvine.engines.ray import FromObjectStore, Placement, RayEngine, ray_cluster
-from grassvine.engines.threads import ThreadsEngine
 
 __all__ = [
     "AgentFactory",

@@ -30,7 +30,7 @@ class AltMinRegressor(TasksRegressor):
         Regularisation strength γ.
     fit_intercept : bool, default=True
         Whether each task has an intercept b_t.
-    standardise : bool, default=True
+    standardize : bool, default=True
         Whether to divide features by their standard deviation over all samples; without
         intercepts, features are not centred and are divided by their root mean square.
     tol : float, default=1e-8
@@ -38,8 +38,9 @@ class AltMinRegressor(TasksRegressor):
     max_iter : int, default=5000
         Maximum number of iterations.
     on_unknown : {"warn", "fallback", "nan", "raise"}, default="warn"
-        What to do with unknown tasks; ``"fallback"`` is the mean prediction of the known tasks,
-        ``"warn"`` the same with one warning that counts the samples.
+        How to treat unknown tasks: ``"fallback"`` predicts the mean of the predictions of all known
+        tasks, ``"warn"`` does the same with one warning that counts the samples, ``"nan"`` predicts
+        NaN, and ``"raise"`` raises an error.
 
     Attributes
     ----------
@@ -65,14 +66,14 @@ class AltMinRegressor(TasksRegressor):
         alpha: float = 3.0,
         *,
         fit_intercept: bool = True,
-        standardise: bool = True,
+        standardize: bool = True,
         tol: float = 1e-8,
         max_iter: int = 5000,
         on_unknown: OnUnknown = "warn",
     ):
         self.alpha = alpha
         self.fit_intercept = fit_intercept
-        self.standardise = standardise
+        self.standardize = standardize
         self.tol = tol
         self.max_iter = max_iter
         self.on_unknown = on_unknown
@@ -90,7 +91,7 @@ class AltMinRegressor(TasksRegressor):
         samples, targets = self._checked(X, y, reset=True)
         ids = task_ids(tasks, len(samples))
         means, scales = means_and_scales(
-            samples, standardise=self.standardise, shift=self.fit_intercept
+            samples, standardize=self.standardize, shift=self.fit_intercept
         )
         scaled = standardised(grouped(samples, targets, ids)[1], means, scales)
         result = alt_min(

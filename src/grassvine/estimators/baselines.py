@@ -1,4 +1,4 @@
-"""The rivals on ratings, with the surface of :class:`MatrixCompleter`."""
+"""Baselines for ratings, with the interface of :class:`MatrixCompleter`."""
 
 from typing import Any, Self
 
@@ -13,7 +13,7 @@ from grassvine.estimators.rating_models import (
     PAPER_REGULARIZATION,
     RatingsFormulation,
     RatingSource,
-    Subspace,
+    subspace,
     subspace_part,
 )
 from grassvine.estimators.recommender import RatingsEstimator
@@ -25,18 +25,20 @@ from grassvine.problems import CompletionProblem
 
 
 class DLMaFitCompleter(DecentralizedCompleter):
-    """D-LMaFit (Lin and Ling), the paper's rival, with the surface of :class:`MatrixCompleter`.
+    """D-LMaFit (Lin and Ling), a decentralised baseline for :class:`MatrixCompleter`.
+
+    The other parameters and the attributes are those of :class:`MatrixCompleter`.
 
     Parameters
     ----------
-    rank : int
-        How many numbers describe an item.
-    max_iter : int
-        Number of iterations; in each, every agent hears all its neighbours.
-    max_omega : float
-        How far the extrapolation may grow; 1 keeps it at 1.
-
-    The others are those of :class:`MatrixCompleter`.
+    rank : int, default=10
+        Number of factors per item.
+    max_iter : int, default=400
+        Number of iterations; in each, every agent exchanges messages with all its neighbours.
+    max_omega : float, default=12.0
+        Upper bound on the extrapolation weight ω; 1 disables extrapolation.
+    agents : int or str, default=2
+        Number of agents, or the column of the table that names the owner of each rating.
     """
 
     def __init__(
@@ -80,20 +82,33 @@ class DLMaFitCompleter(DecentralizedCompleter):
 
     def _formulation(self, table: RatingSource, n_agents: int) -> RatingsFormulation:
         rank = rank_of_items(self.rank, len(table.items))
-        return Subspace(rank, 0.0, table.mean(), DLMaFit(self.max_iter, self.max_omega))
+        return subspace(rank, 0.0, table.mean(), DLMaFit(self.max_iter, self.max_omega))
 
 
 class RTRMCCompleter(RatingsEstimator):
-    """RTRMC (Boumal and Absil): all ratings in one place, a trust region on the manifold.
+    """RTRMC (Boumal and Absil): a Riemannian trust-region method on pooled ratings.
+
+    The other parameters are those of :class:`MatrixCompleter`.
 
     Parameters
     ----------
-    rank : int
-        How many numbers describe an item.
-    regularization : float
-        λ of the paper's formulation.
+    rank : int, default=10
+        Number of factors per item.
+    regularization : float, default=0.02
+        λ in [0, 1) of the paper's formulation.
 
-    The others are those of :class:`MatrixCompleter`.
+    Attributes
+    ----------
+    model_ : RatingsModel
+        The fitted model.
+    subspace_ : array of shape (n_items, rank)
+        Orthonormal basis of the subspace.
+    n_iter_ : int
+        Number of trust-region iterations.
+    stop_reason_ : str
+        Why the iteration stopped.
+    n_users_, n_items_, n_ratings_, rank_, assumed_, data_hash_
+        As in :class:`MatrixCompleter`.
     """
 
     def __init__(
@@ -122,7 +137,7 @@ class RTRMCCompleter(RatingsEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from ratings; the arguments are those of :meth:`MatrixCompleter.fit`."""
+        """Fit the model; the parameters are those of :meth:`MatrixCompleter.fit`."""
         table = self._table(X, y)
         rank = rank_of_items(self.rank, len(table.items))
         regularization = real_number("regularization", self.regularization, least=0.0, below=1.0)

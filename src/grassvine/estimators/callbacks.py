@@ -9,9 +9,9 @@ from typing import Any, Self, TypeVar
 
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 
-from grassvine.estimators.verbose import VerbosePrinter
 from grassvine.foundations.options import whole_number
 from grassvine.protocol import Method, Observer, StepReport
+from grassvine.report.verbose import VerbosePrinter
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
@@ -28,17 +28,17 @@ class CallbackSupport(CallbackSupportMixin):  # type: ignore[misc]
     verbose: int
 
     def set_observers(self, *observers: Observer) -> Self:
-        """Set callables that get every :class:`StepReport` of the fits to come.
+        """Set observers that are called with every :class:`StepReport` of subsequent fits.
 
-        For example, ``grassvine.report.progress.ProgressBar`` shows the share that is done and the
-        expected time, on a terminal and in a notebook. An observer that returns a string stops the
+        For example, ``grassvine.report.progress.ProgressBar`` shows the completed fraction and the
+        remaining time, on a terminal or in a notebook. An observer that returns a string stops the
         run. Observers are not parameters: clones have none.
         """
         self._observers = observers
         return self
 
     def _user_observers(self, method: Method) -> tuple[Observer, ...]:
-        """Return the observers of the user, and one that prints if ``verbose`` says so."""
+        """Return the observers of the user, and one that prints if ``verbose`` is set."""
         verbose = whole_number("verbose", self.verbose, least=0)
         observers: tuple[Observer, ...] = getattr(self, "_observers", ())
         if not verbose:
@@ -73,7 +73,7 @@ class _Slots:
         if report.neighbour != -1:  # final states do not belong to a slot
             self._task = self._context.subcontext(task_name="slot")
             self._task.call_on_fit_task_begin(estimator=self._estimator)
-        return "a callback asked to stop" if stop else None
+        return "a callback requested a stop" if stop else None
 
     def _end(self) -> bool:
         if self._task is None:

@@ -1,4 +1,4 @@
-"""Matrix completion: learn from ratings that one or many parties hold, predict and recommend."""
+"""Matrix completion of ratings that are divided among agents."""
 
 from typing import Any, Literal, Self
 
@@ -12,9 +12,7 @@ from grassvine.data.tables.rating_table import Duplicates, SharedUsers
 from grassvine.engines import Engine
 from grassvine.estimators.callbacks import CallbackSupport, fit_with_callbacks
 from grassvine.estimators.fitted import (
-    set_run_attributes,
-    warn_apart,
-    warn_high_tree,
+    warn_disagreement,
     warn_not_converged,
 )
 from grassvine.estimators.options import (
@@ -28,14 +26,14 @@ from grassvine.estimators.options import (
 )
 from grassvine.estimators.rating_models import (
     PAPER_REGULARIZATION,
-    Biased,
     RatingsFormulation,
     RatingSource,
     Regularization,
-    Subspace,
-    ValidatedSubspace,
+    biased,
     candidate_ranks,
     largest_rank,
+    subspace,
+    validated_subspace,
 )
 from grassvine.estimators.recommender import RatingsEstimator
 from grassvine.foundations.arrays import Array
@@ -48,8 +46,8 @@ from grassvine.networks import Network
 from grassvine.runs import Plan, run
 
 METHODS = ("exact", "exact-subspace", *GOSSIP)
-# Constant ρ of the paper's variants, as a share of the squared centred ratings of an agent: 1e4 for
-# MovieLens-1M divided among 5 agents, which was chosen there on held-out ratings.
+# Constant ρ of the paper's variants, as a fraction of the mean sum of squared centred ratings per
+# agent: 1e4 for MovieLens-1M divided among 5 agents, where it was chosen on held-out ratings.
 CONSENSUS_SHARE = 0.05
 
 
@@ -68,51 +66,49 @@ class DecentralizedCompleter(CallbackSupport, RatingsEstimator):
 
     @fit_with_callbacks
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from ratings.
+        """Fit the model to ratings.
 
         Parameters
         ----------
         X : data frame, path, SciPy matrix, array, dict, list of data frames, RatingTable or \
                 RatingDataset
-            A frame (pandas, polars, also lazy, pyarrow) with one row per rating, or with one row
-            per user and one column per item (:mod:`grassvine.data.tables.wide` has the rule); a
-            file that :func:`grassvine.datasets.read_ratings` reads; a matrix with one row per user
-            and one column per item, where NaN is unknown in a dense one; ``{user: {item:
-            rating}}``; or, with ``y``, a user, an item and perhaps an owner per row. A list has one
-            frame per agent.
-            The parts of a :class:`RatingDataset` are read by the agents; its model has no users
-            until ``partial_fit`` or ``fold_in`` adds some.
-        y : array-like, optional
-            The ratings, if ``X`` holds only users and items.
+            - A data frame (pandas, pyarrow or polars, eager or lazy) with one row per rating, or
+              with one row per user and one column per item (:mod:`grassvine.data.tables.wide`
+              describes how they are distinguished).
+            - A file that :func:`grassvine.datasets.read_ratings` reads.
+            - A sparse or dense matrix with one row per user and one column per item; NaN entries
+              of a dense matrix are unknown.
+            - A dict ``{user: {item: rating}}``.
+            - With ``y``: a frame or array with a user, an item and optionally an owner per row.
+            - A list with one data frame per agent.
+            - A :class:`RatingDataset`, whose parts are read by the agents. The fitted model then
+              has no users until ``partial_fit`` adds some.
+        y : array-like of shape (n_ratings,), optional
+            The ratings, if ``X`` contains only users and items.
         """
         table = self._source(X, y)
-        parts = table.split(self.agents)
+        parts, backend = table.split(self.agents), backend_of(X)
         formulation = self._formulation(table, len(parts))
-        plan = Plan(
-            n_items=len(table.items),
-            rank=formulation.rank,
-            network=as_network(self.network, len(parts)),
-            method=formulation.method,
-            seed=as_seed(self.random_state),
-            first=self._first(table.items, formulation.rank),
-        )
-        problems, engine = formulation.problems(parts), as_engine(self.engine)
-        warn_high_tree(plan)
-        observers = (*self._slot_observers(), *self._user_observers(plan.method))
+        method, rank = formulation.method, formulation.rank
+        first, seed = self._first(table.items, rank), as_seed(self.random_state)
+        engine = as_engine(self.engine)
+        observers = (*self._slot_observers(), *self._user_observers(method))
+        network = as_network(self.network, len(parts), method)
+        problems = formulation.problems(parts)
+        plan = Plan(len(table.items), rank, network, method, seed=seed, initial_basis=first)
         result = run(plan, problems, engine=engine, observers=observers)
         self._slots_done()
-        if getattr(plan.method, "works_alone", False):  # gossip runs until its timetable ends
+        if getattr(method, "works_alone", False):  # gossip runs until its timetable ends
             warn_not_converged(result)
-        elif isinstance(plan.method, Gossip | Tracked | REXTRA):
-            warn_apart(result, problems)
+        elif isinstance(method, Gossip | Tracked | REXTRA):
+            warn_disagreement(result, problems)
         shared = formulation.item_part(result, table)
         users = (
             None
             if isinstance(table, RatingDataset)
             else shared.users_from(table.users, table.ratings)
         )
-        self._set_fitted(RatingsModel(shared, users), table, backend_of(X))
-        set_run_attributes(self, result)
+        self._set_fitted(RatingsModel(shared, users), table, backend, result)
         self.n_agents_ = len(parts)
         return self
 
@@ -123,7 +119,7 @@ class DecentralizedCompleter(CallbackSupport, RatingsEstimator):
         if not isinstance(X, RatingDataset):
             return self._table(X, y, self.agents if isinstance(self.agents, str) else None)
         if y is not None:
-            raise DataError("a RatingDataset reads its ratings from its files; leave y out.")
+            raise DataError("a RatingDataset reads its ratings from its files; omit y.")
         return X
 
     def _first(self, items: Ids, rank: int) -> Array | None:
@@ -141,81 +137,94 @@ class DecentralizedCompleter(CallbackSupport, RatingsEstimator):
 
 
 class MatrixCompleter(DecentralizedCompleter):
-    """Learn from ratings that one or many hold, predict and recommend.
+    """Matrix completion of ratings that are divided among agents.
 
-    With the default method what N agents learn is what one would learn from all ratings, and
-    nothing but the rank is chosen.
+    With the default method, all agents obtain the model that a single owner of all ratings would
+    fit, up to rounding errors, and only the rank has to be chosen.
 
     Parameters
     ----------
-    rank : int or "auto"
-        How many numbers describe an item; ``"auto"`` lets the agents choose on ratings that they
-        hold out (methods ``"exact"`` and ``"exact-subspace"``).
-    method : str
-        ``"exact"``: biases and factors, by sums along a tree. ``"exact-subspace"``: the paper's
-        formulation, by sums. ``"gossip"`` and its variants ``"stochastic"``,
-        ``"precon-stochastic"``, ``"parallel"``, ``"precon-parallel"``; ``"tracked"``, ``"rextra"``:
-        the paper's formulation by those methods.
-    agents : int or str
-        Among how many agents to divide the users; or the column of the table that names the owner
-        of each rating, also if the ratings are passed as ``y``. Ignored where a list of tables is
-        given: each is an agent's; and of a :class:`RatingDataset`, which has its own agents,
-        columns and rules.
-    network : str or Network
-        Who is linked to whom: ``"ring"``, ``"path"``, ``"star"``, ``"grid"``, ``"complete"``,
-        ``"exponential"``, ``"random"``.
-    regularization : float or "auto"
-        Regularisation strength: μ of the model with biases, λ of the paper's formulation.
-        ``"auto"`` is chosen on held-out ratings by the exact methods, and is the paper's 0.02 for
-        the others.
-    rho : float or "auto"
-        For gossip: the weight of agreement. With ``"auto"`` it has the scale of the squared centred
-        ratings; method ``"gossip"`` then lets it grow during the run and starts all agents at one
-        point, so that they agree. A number is constant, and agents start at points of their own,
-        as in the paper; so do its variants.
-    max_iter : int
-        For gossip: about how many updates each agent makes; N/8 times as many among N > 8 agents if
-        method ``"gossip"`` lets ρ grow, since a longer network needs more.
+    rank : int or "auto", default=10
+        Number of factors per item. ``"auto"`` lets the agents choose it on ratings that they hold
+        out (methods ``"exact"`` and ``"exact-subspace"`` only).
+    method : str, default="exact"
+        ``"exact"``: item biases, user biases and factors, fitted by sums over all agents. All other
+        methods fit the paper's formulation, without biases: ``"exact-subspace"`` by sums,
+        ``"gossip"`` or one of its variants ``"precon-stochastic"``, ``"stochastic"``,
+        ``"precon-parallel"``, ``"parallel"`` by pairwise exchanges, and ``"tracked"`` or
+        ``"rextra"`` by averaging with neighbours.
+    agents : int or str, default=1
+        Number of agents, among which the users are divided in equal parts; or the column of the
+        table that names the owner of each rating. Ignored if ``fit`` gets a list of tables, one per
+        agent, or a :class:`RatingDataset`, which defines its own agents, columns and rules.
+    network : str or Network, default="ring"
+        Name of a topology (``"ring"``, ``"path"``, ``"star"``, ``"grid"``, ``"complete"``,
+        ``"exponential"``, ``"random"``), or a network of the given number of agents.
+    regularization : float or "auto", default="auto"
+        Regularisation strength: μ of the model with biases, λ in [0, 1) of the paper's formulation.
+        With ``"auto"``, the exact methods choose it on held-out ratings; the others use 0.02.
+    rho : float or "auto", default="auto"
+        For gossip: constant consensus weight ρ, with random starting points, as in the paper. With
+        ``"auto"``, ρ is scaled to the sum of squared centred ratings; in addition, method
+        ``"gossip"`` lets ρ grow during the run and starts all agents at one point, so that they
+        reach consensus.
+    max_iter : int, default=400
+        For methods other than the exact ones: approximate number of updates per agent. With more
+        than 8 agents, method ``"gossip"`` with ``rho="auto"`` makes N/8 times as many, because
+        consensus takes longer on a larger network.
     user, item, rating : str, optional
-        The columns of the table; found by their names unless given.
-    duplicates : {"error", "mean", "last"}
-        What to do with pairs that are rated twice.
-    missing : {"error", "drop"}
-        What to do with rows without a rating.
-    scale : pair of floats, optional
-        The least and greatest rating there can be; others are refused.
-    shared_users : {"separate", "error"}
-        What to do with a user id that has ratings with several owners: take it for a separate user
-        of each, who is identified by id and owner in predictions, or refuse it.
-    on_unknown : {"warn", "fallback", "nan", "raise"}
-        What predictions for unknown users or items are; ``"fallback"`` takes the known biases, or
-        the most rated items, and ``"warn"`` does the same with one warning that counts them.
-    engine : str or Engine
-        Where agents run: ``"local"``, ``"threads"`` or ``"ray"``.
-    warm_start : bool
-        Begin the next fit at the subspace of the last; the items must be the same.
-    random_state : int, RandomState or None
-        Random seed; None draws another one at each fit.
+        Columns of the table; found by name if omitted.
+    duplicates : {"error", "mean", "last"}, default="error"
+        How to treat several ratings of one item by one user: raise an error, take their mean, or
+        take the latest (the last row if there is no column of times).
+    missing : {"error", "drop"}, default="error"
+        How to treat rows without a rating.
+    scale : (low, high), optional
+        Lowest and highest valid rating; ratings outside raise an error.
+    shared_users : {"separate", "error"}, default="separate"
+        How to treat a user id with ratings of several owners: as a separate user of each owner,
+        identified by id and owner in predictions, or as an error.
+    on_unknown : {"warn", "fallback", "nan", "raise"}, default="warn"
+        How to treat unknown users and items in predictions. ``"fallback"`` predicts from the known
+        biases and recommends the most rated items; ``"warn"`` does the same with one warning that
+        counts them; ``"nan"`` returns NaN; ``"raise"`` raises an error.
+    engine : {"local", "threads", "ray"} or Engine, default="local"
+        Engine that runs the agents.
+    warm_start : bool, default=False
+        Whether to start from the subspace of the previous fit, which must have the same items and
+        rank.
+    random_state : int, RandomState or None, default=0
+        Random seed; None draws a new one at each fit.
     verbose : int, default=0
         If 1, print a line per ten updates; if 2 or more, per update.
 
     Attributes
     ----------
     model_ : RatingsModel
-        What was learned.
-    subspace_, subspaces_ : array, tuple of arrays
-        The mean of the agents' subspaces, and each agent's.
-    history_, agreement_, stop_reason_, messages_, bytes_, network_, n_iter_, n_agents_
-        How it went; the agreement is the largest angle between two linked agents, in degrees.
+        The fitted model: the shared item part and, unless the ratings stayed in files, the private
+        user part.
+    subspace_ : array of shape (n_items, rank)
+        Orthonormal basis of the mean of the agents' subspaces; ``subspaces_`` has that of each
+        agent. With method ``"exact"`` it spans the item factors.
+    rank_ : int
+        Number of factors per item.
+    agreement_ : float
+        Largest distance between the subspaces of two neighbours: the root of the sum of squared
+        principal angles, in degrees.
+    history_, network_, stop_reason_, n_iter_, messages_, bytes_, n_agents_
+        Properties of the run.
     incidents_ : tuple of str
-        What was lost on the way and done again, a sentence each.
-    n_users_, n_items_, n_ratings_, rank_, assumed_, data_hash_
-        What it was learned from, and sentences on what was assumed about the table. Of a
-        :class:`RatingDataset` the hash is its digest, of what was counted.
+        Failures during the run that were recovered from, one sentence each.
+    n_users_, n_items_, n_ratings_ : int
+        Numbers of users, items and ratings in the training data.
+    assumed_ : tuple of str
+        Assumptions made about the table, one sentence each.
+    data_hash_ : str
+        SHA-256 of the training data; for a :class:`RatingDataset`, of its summary.
     validation_path_ : dict of arrays or None
-        The candidates of ``"auto"`` in the order of their evaluation: ``rank``,
-        ``regularization``, ``bias_regularization``, the held-out ``rmse``, ``n_sums`` (sums up to
-        there) and ``chosen`` (0 or 1).
+        The candidates that ``"auto"`` evaluated, in this order: ``rank``, ``regularization``,
+        ``bias_regularization``, the held-out ``rmse``, ``n_sums`` (the number of sums so far) and
+        ``chosen`` (0 or 1).
     """
 
     def __init__(
@@ -267,9 +276,9 @@ class MatrixCompleter(DecentralizedCompleter):
         least = 0 if name == "exact" else 1
         rank = largest_rank(table) if auto else rank_of_items(self.rank, len(table.items), least)
         if name == "exact":
-            return Biased(candidate_ranks(table) if auto else (rank,), self.regularization)
+            return biased(candidate_ranks(table) if auto else (rank,), self.regularization)
         if name == "exact-subspace" and self.regularization == "auto":
-            return ValidatedSubspace(rank, any_rank=auto)
+            return validated_subspace(rank, any_rank=auto)
         if auto:
             raise PlanError(
                 f"method {name!r} with a given regularization cannot choose the rank; use a number "
@@ -284,7 +293,7 @@ class MatrixCompleter(DecentralizedCompleter):
         )
         real_number("regularization", regularization, least=0.0, below=1.0)
         if name == "exact-subspace":
-            return Subspace(rank, regularization, table.mean())
+            return subspace(rank, regularization, table.mean())
         method = gossip_by_name(
             name,
             self.rho,
@@ -293,7 +302,7 @@ class MatrixCompleter(DecentralizedCompleter):
             squares=table.squares(table.mean()),
             share=CONSENSUS_SHARE,
         )
-        return Subspace(rank, regularization, table.mean(), method)
+        return subspace(rank, regularization, table.mean(), method)
 
 
 def rank_of_items(rank: object, n_items: int, least: int = 1) -> int:

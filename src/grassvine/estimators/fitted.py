@@ -6,46 +6,40 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import EfficiencyWarning
 
 from grassvine.engines.base import TIMETABLE_OVER
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.foundations.errors import ConvergenceWarning, Option
 from grassvine.gossip import Gossip, GrowingRho
-from grassvine.networks import exponential
 from grassvine.problems import ProblemSource
 from grassvine.problems.base import LocalProblem
-from grassvine.runs import Plan, Run
-from grassvine.sums.candidates import validation_path
+from grassvine.runs import Run
 
-MANY_AGENTS = 50
-HIGH = 3  # times the height of the tree of an exponential network
-
-APART = 5.0  # degrees between subspaces that do not agree
-WORSE = 0.02  # relative excess of a root mean square error that is clearly worse
+DISAGREEMENT = 5.0  # degrees between subspaces above which agents disagree
+WORSE = 0.02  # relative excess of an RMS error that is clearly worse
 
 
 def set_run_attributes(estimator: Any, run: Run) -> None:
     """Set the attributes of an estimator that describe its run.
 
     ``subspaces_`` has the basis of each agent and ``subspace_`` their mean; ``agreement_`` is the
-    largest angle between two neighbours, in degrees; ``n_iter_`` the largest number of updates of
-    an agent; ``incidents_`` the failures that were recovered from, one sentence each;
+    largest distance between two neighbours, in degrees; ``n_iter_`` the largest number of updates
+    of an agent; ``incidents_`` the failures that were recovered from, one sentence each;
     ``validation_path_`` the candidates that the agents validated, or None.
     """
-    estimator.subspace_ = run.mean
-    estimator.subspaces_ = run.bases
     estimator.history_ = run.history
-    estimator.agreement_ = run.agreement_degrees
+    estimator.n_iter_ = int(run.history.final()["update"].max())
+    estimator.messages_ = run.history.n_messages
+    estimator.bytes_ = run.history.n_bytes
     estimator.plan_ = run.plan
     estimator.network_ = run.plan.network
     estimator.stop_reason_ = run.stop_reason
     estimator.incidents_ = run.incidents
-    estimator.validation_path_ = validation_path(run.states[0])
-    estimator.n_iter_ = int(run.history.final()["update"].max())
-    estimator.messages_ = run.messages
-    estimator.bytes_ = run.bytes
+    estimator.validation_path_ = run.validation_path
+    estimator.subspaces_ = run.bases
+    estimator.subspace_ = run.mean
+    estimator.agreement_ = run.agreement_degrees
 
 
 def warn_not_converged(run: Run) -> None:
@@ -60,27 +54,12 @@ def warn_not_converged(run: Run) -> None:
         )
 
 
-def warn_high_tree(plan: Plan) -> None:
-    """Warn if sums of many agents take long because the spanning tree of the network is high."""
-    network = plan.network
-    if not getattr(plan.method, "works_alone", False) or network.n_agents < MANY_AGENTS:
-        return
-    height, low = network.tree.height, exponential(network.n_agents).tree.height
-    if height > HIGH * low:
-        warnings.warn(
-            f"the spanning tree of these {network.n_agents} agents has height {height}, so every "
-            f"sum takes {2 * height} slots; the network 'exponential' needs {2 * low}, 'star' 2.",
-            EfficiencyWarning,
-            stacklevel=4,  # the caller of the decorated fit
-        )
+def warn_disagreement(run: Run, problems: Sequence[ProblemSource]) -> None:
+    """Warn if a method without a common stopping criterion did not reach consensus.
 
-
-def warn_apart(run: Run, problems: Sequence[ProblemSource]) -> None:
-    """Warn if agents without a stopping criterion for all of them did not come to agree.
-
-    That is, if two neighbours differ by more than ``APART`` degrees; or if an agent differs so much
-    from the mean of all agents and fits all data clearly worse, which is checked for the agent
-    farthest from the mean unless the data are read elsewhere.
+    That is, if two neighbours differ by more than ``DISAGREEMENT`` degrees; or if the agent
+    farthest from the mean of all agents differs from it by as much and fits all data clearly worse.
+    The latter is checked only if the data are in this process.
     """
     found = _disagreement(run, problems)
     if found is None:
@@ -99,13 +78,13 @@ def warn_apart(run: Run, problems: Sequence[ProblemSource]) -> None:
 
 
 def _disagreement(run: Run, problems: Sequence[ProblemSource]) -> str | None:
-    if run.agreement_degrees > APART:
+    if run.agreement_degrees > DISAGREEMENT:
         return f"two neighbours end {run.agreement_degrees:.0f} degrees apart"
     local = [problem for problem in problems if isinstance(problem, LocalProblem)]
     with one_blas_thread():
         distances = [run.plan.geometry.distance(run.mean, basis) for basis in run.bases]
         farthest = int(np.argmax(distances))
-        if math.degrees(distances[farthest]) <= APART or len(local) < len(problems):
+        if math.degrees(distances[farthest]) <= DISAGREEMENT or len(local) < len(problems):
             return None
         mean, own = _rms(local, run.mean), _rms(local, run.bases[farthest])
     if own <= (1.0 + WORSE) * mean:

@@ -13,8 +13,7 @@ from grassvine.estimators.callbacks import CallbackSupport, fit_with_callbacks
 from grassvine.estimators.fitted import (
     feature_names,
     set_run_attributes,
-    warn_apart,
-    warn_high_tree,
+    warn_disagreement,
     warn_not_converged,
 )
 from grassvine.estimators.options import (
@@ -25,7 +24,7 @@ from grassvine.estimators.options import (
     as_network,
     as_seed,
     gossip_by_name,
-    kept_apart,
+    with_checkpoint_subfolder,
 )
 from grassvine.estimators.tasks import TasksRegressor, means_and_scales, standardised, task_ids
 from grassvine.foundations.arrays import Array
@@ -55,18 +54,19 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
     method : str, default="exact"
         ``"exact"``: all agents obtain the result of a fit to the pooled samples. Or a variant of
         gossip: ``"gossip"``, ``"precon-stochastic"``, ``"stochastic"``, ``"precon-parallel"``,
-        ``"parallel"``, ``"tracked"``, ``"rextra"``.
+        ``"parallel"``. ``"tracked"`` or ``"rextra"``: averaging with neighbours.
     agents : int or "tasks", default=1
         Number of agents, among which the tasks are divided in the order of their ids; ``"tasks"``
         means one agent per task.
     network : str or Network, default="ring"
-        Name of a network shape, or a network of the given number of agents.
+        Name of a topology (``"ring"``, ``"path"``, ``"star"``, ``"grid"``, ``"complete"``,
+        ``"exponential"``, ``"random"``), or a network of the given number of agents.
     alpha : float, default=1.0
         Regularisation strength λ of the term ½λ‖w_t‖² of each task, as in scikit-learn's ``Ridge``.
-        With standardised features it weighs as much as λ samples, whatever the unit of the targets.
+        With standardised features it has the weight of λ samples, whatever the unit of the targets.
     fit_intercept : bool, default=True
         Whether each task has an intercept b_t.
-    standardise : bool, default=True
+    standardize : bool, default=True
         Whether to divide features by their standard deviation over all samples; without
         intercepts, features are not centred and are divided by their root mean square.
     engine : {"local", "threads", "ray"} or Engine, default="local"
@@ -74,13 +74,15 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
     rho : float or "auto", default="auto"
         For gossip: constant consensus weight ρ, as a multiple of the mean sum of squared targets
         per agent. With ``"auto"``, method ``"gossip"`` lets ρ grow during the run and starts all
-        agents at one point, so that they agree; for its variants, ρ is 10.
+        agents at one point, so that they reach consensus; for its variants, ρ is 10.
     max_iter : int, default=200
-        For gossip: approximate number of updates per agent; N/8 times as many among N > 8 agents
-        if method ``"gossip"`` lets ρ grow, since a longer network needs more.
+        Approximate number of updates per agent; ignored by the exact method. With N > 8 agents,
+        method ``"gossip"`` with ``rho="auto"`` makes N/8 times as many, because consensus takes
+        longer on a larger network.
     on_unknown : {"warn", "fallback", "nan", "raise"}, default="warn"
-        What to do with unknown tasks; ``"fallback"`` is the mean prediction of the known tasks,
-        ``"warn"`` the same with one warning that counts the samples.
+        How to treat unknown tasks: ``"fallback"`` predicts the mean of the predictions of all known
+        tasks, ``"warn"`` does the same with one warning that counts the samples, ``"nan"`` predicts
+        NaN, and ``"raise"`` raises an error.
     random_state : int, RandomState or None, default=0
         Random seed; None draws a new one at each fit.
     verbose : int, default=0
@@ -97,7 +99,8 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
     rank_ : int
         Dimension of the subspace.
     agreement_ : float
-        Largest angle between the subspaces of two neighbours, in degrees.
+        Largest distance between the subspaces of two neighbours: the root of the sum of squared
+        principal angles, in degrees.
     history_, network_, stop_reason_, n_iter_, messages_, bytes_
         Properties of the final run; runs to choose the rank are not included.
     incidents_ : tuple of str
@@ -115,7 +118,7 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         network: str | Network = "ring",
         alpha: float = 1.0,
         fit_intercept: bool = True,
-        standardise: bool = True,
+        standardize: bool = True,
         engine: str | Engine = "local",
         rho: Rho = "auto",
         max_iter: int = 200,
@@ -129,7 +132,7 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         self.network = network
         self.alpha = alpha
         self.fit_intercept = fit_intercept
-        self.standardise = standardise
+        self.standardize = standardize
         self.engine = engine
         self.rho = rho
         self.max_iter = max_iter
@@ -151,7 +154,7 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         samples, targets = self._checked(X, y, reset=True)
         ids = task_ids(tasks, len(samples))
         means, scales = means_and_scales(
-            samples, standardise=self.standardise, shift=self.fit_intercept
+            samples, standardize=self.standardize, shift=self.fit_intercept
         )
         scaled = standardised(grouped(samples, targets, ids)[1], means, scales)
         seed = as_seed(self.random_state)
@@ -162,7 +165,7 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         if self.method == EXACT:
             warn_not_converged(result)
         else:
-            warn_apart(result, problems)
+            warn_disagreement(result, problems)
         self._slots_done()
         set_run_attributes(self, result)
         self.validation_path_ = path
@@ -202,7 +205,7 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         problems = self._problems(train)
         best, lowest, errors = 1, np.inf, {}
         for rank in [*(1 << k for k in range(most.bit_length()) if 1 << k < most), most]:
-            engine = kept_apart(as_engine(self.engine), f"choosing-rank-{rank}")
+            engine = with_checkpoint_subfolder(as_engine(self.engine), f"choosing-rank-{rank}")
             basis = self._run(problems, rank, seed, engine).mean
             errors[rank] = error = self._error(basis, train, held)
             if error >= lowest:
@@ -238,11 +241,10 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         observers: tuple[Observer, ...] = (),
     ) -> Run:
         """Run the agents to fit a subspace of the given rank."""
-        network = as_network(self.network, len(problems))
         targets = [y for problem in problems for y in problem.tasks.targets]
         method = self._method(len(problems), sum(float(y @ y) for y in targets))
+        network = as_network(self.network, len(problems), method)
         plan = Plan(problems[0].n_items, rank, network, method, seed=seed)
-        warn_high_tree(plan)
         observers = (*observers, *self._user_observers(method))
         return run(plan, problems, engine=engine, observers=observers)
 

@@ -1,11 +1,13 @@
-"""What estimators let people say by name: networks, engines, variants of gossip, and chance."""
+"""Options that estimators accept by name: networks, engines, variants of gossip; random seeds."""
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 import numpy as np
+from sklearn.exceptions import EfficiencyWarning
 from sklearn.utils import check_random_state
 
 from grassvine.averaging import REXTRA, Tracked
@@ -22,10 +24,13 @@ from grassvine.gossip import (
 from grassvine.networks import Network, complete, erdos_renyi, exponential, grid, path, ring, star
 from grassvine.protocol import Method
 
-# A seed; None draws another one at each fit.
+# A random seed; None draws a new one at each fit.
 RandomState: TypeAlias = int | np.random.RandomState | None
 
-LINKED = 0.3  # the share of pairs that are linked in a random network
+MANY_AGENTS = 50
+DEEP = 3  # times the height of the tree of an exponential network
+
+LINKED = 0.3  # probability of a link in a random network
 
 
 def _random(n_agents: int) -> Network:
@@ -47,10 +52,10 @@ ENGINES: Mapping[str, Callable[[], Engine]] = {
     "ray": RayEngine,
 }
 
-# Consensus weight, as each estimator measures it.
+# Consensus weight, in the unit of each estimator.
 Rho: TypeAlias = float | Literal["auto"]
 
-# Each is made for ρ and about so many updates an agent.
+# Arguments: ρ, the approximate number of updates per agent, and the number of agents.
 _Maker = Callable[[float, int, int], Method]
 GOSSIP: Mapping[str, _Maker] = {
     "gossip": lambda rho, max_iter, n: precon_stochastic(rho, max_iter * (n - 1)),
@@ -63,16 +68,25 @@ GOSSIP: Mapping[str, _Maker] = {
 }
 
 
-def as_network(network: str | Network, n_agents: int) -> Network:
-    """Return a network of so many agents; one agent alone needs no name of a shape."""
-    if isinstance(network, Network):
-        if network.n_agents != n_agents:
-            raise NetworkError(
-                f"the network has {network.n_agents} agents and the data {n_agents}; "
-                "give one that fits, or the name of a shape."
+def as_network(network: str | Network, n_agents: int, method: Method) -> Network:
+    """Return a network of the given size; warn if its spanning tree is deep."""
+    if not isinstance(network, Network):
+        network = NETWORKS[one_of("network", network, NETWORKS)](n_agents)
+    elif network.n_agents != n_agents:
+        raise NetworkError(
+            f"the network has {network.n_agents} agents, but the data are divided among "
+            f"{n_agents}; pass a network of that size, or a name."
+        )
+    if getattr(method, "works_alone", False) and n_agents >= MANY_AGENTS:
+        height, low = network.tree.height, exponential(n_agents).tree.height
+        if height > DEEP * low:
+            warnings.warn(
+                f"the spanning tree of these {n_agents} agents has height {height}, so every sum "
+                f"takes {2 * height} slots; the network 'exponential' needs {2 * low}, 'star' 2.",
+                EfficiencyWarning,
+                stacklevel=4,  # the caller of the decorated fit
             )
-        return network
-    return NETWORKS[one_of("network", network, NETWORKS)](n_agents)
+    return network
 
 
 def as_engine(engine: str | Engine) -> Engine:
@@ -82,8 +96,8 @@ def as_engine(engine: str | Engine) -> Engine:
     return ENGINES[one_of("engine", engine, ENGINES)]()
 
 
-def kept_apart(engine: Engine, name: str) -> Engine:
-    """Return an engine for one of several runs; a folder holds the checkpoints of one only."""
+def with_checkpoint_subfolder(engine: Engine, name: str) -> Engine:
+    """Return the engine with a checkpoint subfolder, because each run needs its own."""
     if not isinstance(engine, RayEngine) or engine.checkpoint_dir is None:
         return engine
     return replace(engine, checkpoint_dir=Path(engine.checkpoint_dir) / name)
@@ -92,7 +106,7 @@ def kept_apart(engine: Engine, name: str) -> Engine:
 def gossip_by_name(
     name: str, rho: Rho, max_iter: int, n_agents: int, *, squares: float, share: float
 ) -> Method:
-    """Return a variant of gossip, or another method of averages.
+    """Return a variant of gossip, or a method that averages with neighbours.
 
     Parameters
     ----------
@@ -111,7 +125,7 @@ def gossip_by_name(
             Option("agents", 2),
             ", or ",
             Option("method", "exact"),
-            ", which one agent can run alone.",
+            ", which supports a single agent.",
         )
     if rho != "auto":
         return GOSSIP[name](rho, max_iter, n_agents)
@@ -121,7 +135,7 @@ def gossip_by_name(
 
 
 def as_seed(random_state: RandomState) -> int:
-    """Return the random seed of a fit; None draws another one at each fit."""
+    """Return the random seed of a fit; None draws a new one at each fit."""
     if isinstance(random_state, int) and not isinstance(random_state, bool):
         return whole_number("random_state", random_state, least=0)
     return int(check_random_state(random_state).randint(2**31 - 1))

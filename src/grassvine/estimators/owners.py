@@ -30,7 +30,7 @@ def samples_and_owners(given: Any, agents: Any, owners: Any) -> tuple[Any, Any]:
         if by_column or owners is not None:
             raise DataError(
                 "owners are given twice, by a list of tables and by "
-                f"{f'agents={agents!r}' if by_column else 'owners'}; leave one out."
+                f"{f'agents={agents!r}' if by_column else 'owners'}; omit one."
             )
         return stacked(given), np.repeat(np.arange(len(given)), [len(table) for table in given])
     if not by_column:

@@ -17,8 +17,7 @@ from grassvine.estimators.fitted import (
     feature_names,
     set_feature_attributes,
     set_run_attributes,
-    warn_apart,
-    warn_high_tree,
+    warn_disagreement,
     warn_not_converged,
 )
 from grassvine.estimators.options import (
@@ -61,26 +60,27 @@ class DecentralizedPCA(
 ):
     r"""Principal components, as in scikit-learn's ``PCA``, of samples divided among agents.
 
-    The agents fit the subspace together. The axes within it and their variances follow from the
-    covariance of the coordinates of all samples: a sum over agents of small square matrices, with
-    one row per component.
+    The agents jointly fit the subspace. The axes within it and their variances follow from the
+    covariance of the coordinates of all samples, which is a sum over agents of matrices of shape
+    (n_components, n_components).
 
     Parameters
     ----------
     n_components : int or float, default=2
-        Number of components; or, between 0 and 1, as many as explain more than this share of the
-        variance (``method="exact"`` only).
+        Number of components; or, between 0 and 1, the fraction of the variance to explain, with as
+        many components as needed (``method="exact"`` only).
     method : str, default="exact"
         ``"exact"``: all agents obtain the components of the pooled samples. ``"deepca"``: the same
-        in the limit, by averaging with neighbours. Or a variant of gossip: ``"gossip"``,
-        ``"precon-stochastic"``, ``"stochastic"``, ``"precon-parallel"``, ``"parallel"``,
-        ``"tracked"``, ``"rextra"``.
+        in the limit, by averaging with neighbours. ``"gossip"`` or one of its variants
+        ``"precon-stochastic"``, ``"stochastic"``, ``"precon-parallel"``, ``"parallel"``: pairwise
+        exchanges. ``"tracked"`` or ``"rextra"``: averaging with neighbours.
     agents : int or str, default=1
         Number of agents, among which the samples are divided in their order; or the column of a
         data frame that names the owner of each sample, which is not a feature. Ignored if ``fit``
         gets ``owners`` or a list of tables.
     network : str or Network, default="ring"
-        Name of a network shape, or a network of the given number of agents.
+        Name of a topology (``"ring"``, ``"path"``, ``"star"``, ``"grid"``, ``"complete"``,
+        ``"exponential"``, ``"random"``), or a network of the given number of agents.
     center : bool, default=True
         Whether to subtract the mean of all samples. Otherwise, variances are mean squares.
     engine : {"local", "threads", "ray"} or Engine, default="local"
@@ -88,11 +88,11 @@ class DecentralizedPCA(
     rho : float or "auto", default="auto"
         For gossip: constant consensus weight ρ, as a multiple of the mean sum of squares per agent.
         With ``"auto"``, method ``"gossip"`` lets ρ grow during the run and starts all agents at
-        one point, so that they agree; for its variants, ρ is 1.
+        one point, so that they reach consensus; for its variants, ρ is 1.
     max_iter : int, default=500
-        For gossip: approximate number of updates per agent; N/8 times as many among N > 8 agents
-        if method ``"gossip"`` lets ρ grow, since a longer network needs more. For DeEPCA: the
-        maximum.
+        Approximate number of updates per agent, and for DeEPCA their maximum; ignored by the exact
+        method. With N > 8 agents, method ``"gossip"`` with ``rho="auto"`` makes N/8 times as many,
+        because consensus takes longer on a larger network.
     random_state : int, RandomState or None, default=0
         Random seed; None draws a new one at each fit.
     verbose : int, default=0
@@ -116,7 +116,8 @@ class DecentralizedPCA(
     subspace_ : array of shape (n_features, n_components)
         Basis of the mean of the agents' subspaces; ``subspaces_`` has that of each agent.
     agreement_ : float
-        Largest angle between the subspaces of two neighbours, in degrees.
+        Largest distance between the subspaces of two neighbours: the root of the sum of squared
+        principal angles, in degrees.
     history_, network_, stop_reason_, n_iter_, messages_, bytes_
         Properties of the run.
     incidents_ : tuple of str
@@ -176,7 +177,7 @@ class DecentralizedPCA(
         if self.method in (EXACT, DEEPCA):
             warn_not_converged(result)
         else:
-            warn_apart(result, problems)
+            warn_disagreement(result, problems)
         self._slots_done()
         set_run_attributes(self, result)
         _warn_sent_more(result.bytes, samples.nbytes)
@@ -188,14 +189,14 @@ class DecentralizedPCA(
         return self
 
     def transform(self, X: Any) -> Array:
-        """Return the coordinates of samples along the components."""
+        """Return the coordinates along the components, of shape (n_samples, n_components)."""
         check_is_fitted(self, "model_")
         X = without_owners(X, self.agents)
         samples = validate_data(self, X, reset=False, dtype=np.float64, order="C")
         return self.model_.transform(samples)
 
     def inverse_transform(self, X: Any) -> Array:
-        """Return the samples in the subspace with the given coordinates."""
+        """Return the samples with the given coordinates, of shape (n_samples, n_features)."""
         check_is_fitted(self, "model_")
         return self.model_.inverse_transform(check_array(X, dtype=np.float64, input_name="X"))
 
@@ -215,21 +216,21 @@ class DecentralizedPCA(
         return split_samples(centred, n_agents)
 
     def _share(self) -> float:
-        """Return the share of the variance to explain; 0 if a number of components is given."""
+        """Return the fraction of the variance to explain; 0 if a number of components is given."""
         given: object = self.n_components
         if not isinstance(given, numbers.Real) or isinstance(given, numbers.Integral):
             return 0.0
         if not 0.0 < float(given) < 1.0:
             raise PlanError(
                 Option("n_components"),
-                f" is {given!r}; pass the number of components as an int, or a share of the "
+                f" is {given!r}; pass the number of components as an int, or a fraction of the "
                 "variance between 0 and 1.",
             )
         if self.method != EXACT:
             raise PlanError(
                 Option("n_components"),
-                f" is {given!r}, a share of the variance, which method {self.method!r} cannot "
-                "use; pass a number of components or ",
+                f" is {given!r}, a fraction of the variance, which method {self.method!r} does not "
+                "support; pass a number of components, or ",
                 Option("method", EXACT),
                 ".",
             )
@@ -249,10 +250,9 @@ class DecentralizedPCA(
         rank = min(FIRST_GUESS, most)
         if not share:
             rank = whole_number("n_components", self.n_components, least=1, most=most, why=why)
-        network = as_network(self.network, len(problems))
         method = self._method(len(problems), squares, share)
+        network = as_network(self.network, len(problems), method)
         plan = Plan(n_features, rank, network, method, seed=as_seed(self.random_state))
-        warn_high_tree(plan)
         observers = (*observers, *self._user_observers(method))
         return run(plan, problems, engine=as_engine(self.engine), observers=observers)
 
@@ -296,7 +296,7 @@ def principal_axes(basis: Array, samples: Array) -> tuple[Array, Array]:
 
 
 def _warn_sent_more(sent: int, held: int) -> None:
-    """Warn if the agents sent clearly more than sending all samples once would be."""
+    """Warn if the agents sent clearly more than the size of all samples."""
     if sent > max(held, WORTH_A_WARNING):
         warnings.warn(
             f"the agents sent {sent / 1e6:.0f} MB, more than the {held / 1e6:.0f} MB of all "

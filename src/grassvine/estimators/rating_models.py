@@ -1,13 +1,14 @@
 """The models of ratings that estimators fit: the problems, the method, and the fitted item part.
 
-:class:`Biased`, the default, has item and user biases. :class:`Subspace` is the paper's formulation
+:func:`biased`, the default, has item and user biases. :func:`subspace` is the paper's formulation
 of ratings minus their mean, with an orthonormal basis and λ on unknown entries;
-:class:`ValidatedSubspace` lets the agents choose λ.
+:func:`validated_subspace` lets the agents choose λ.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeAlias
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -15,11 +16,17 @@ from grassvine.data.stored import RatingDataset
 from grassvine.data.tables import RatingTable
 from grassvine.foundations.arrays import Array
 from grassvine.models import BiasedSolver, ItemPart, SubspaceSolver
-from grassvine.problems import BiasedCompletionProblem, BiasedModel, CompletionProblem
+from grassvine.problems import CompletionProblem
 from grassvine.problems.parts import ProblemSource, RatingsSource, problems_of
 from grassvine.protocol import Method
 from grassvine.runs import Run
-from grassvine.sums import BiasedFactorization, Exact, Validated
+from grassvine.sums import (
+    BiasedCompletionProblem,
+    BiasedFactorization,
+    BiasedModel,
+    Exact,
+    Validated,
+)
 from grassvine.sums.validation import ValidatedIterate
 
 RANKS = (2, 4, 8, 16, 32)  # candidates of rank="auto", besides 0
@@ -29,31 +36,30 @@ Regularization = float | Literal["auto"]
 RatingSource: TypeAlias = RatingTable | RatingDataset
 
 
-class RatingsFormulation(Protocol):
-    """A model of ratings: what agents solve, by which method, and how to read the result."""
+@dataclass(frozen=True, slots=True)
+class RatingsFormulation:
+    """A model of ratings: what agents solve, by which method, and how to read the result.
 
-    @property
-    def rank(self) -> int:
-        """The rank of the plan."""
-        ...
+    Attributes
+    ----------
+    rank : int
+        The rank of the plan.
+    method : Method
+        The method of the plan.
+    problems : function
+        Returns the problems of the agents from the parts of the table.
+    item_part : function
+        Returns the shared part of the fitted model from the run and the table.
+    """
 
-    @property
-    def method(self) -> Method:
-        """The method of the plan."""
-        ...
-
-    def problems(self, parts: Sequence[RatingsSource]) -> list[ProblemSource]:
-        """Return the problem of each agent."""
-        ...
-
-    def item_part(self, run: Run, table: RatingSource) -> ItemPart:
-        """Return the shared part of the fitted model."""
-        ...
+    rank: int
+    method: Method
+    problems: Callable[[Sequence[RatingsSource]], list[ProblemSource]]
+    item_part: Callable[[Run, RatingSource], ItemPart]
 
 
-@dataclass(frozen=True)
-class Biased:
-    """Biases and factors, by sums; the agents choose among several ranks.
+def biased(ranks: tuple[int, ...], regularization: Regularization) -> RatingsFormulation:
+    """Return the model with biases, by sums; the agents choose among several ranks.
 
     Parameters
     ----------
@@ -62,82 +68,44 @@ class Biased:
     regularization : float or "auto"
         Regularisation strength μ.
     """
-
-    ranks: tuple[int, ...]
-    regularization: Regularization
-
-    @property
-    def rank(self) -> int:
-        """The largest rank; a plan has at least rank 1."""
-        return max(*self.ranks, 1)
-
-    @property
-    def method(self) -> Method:
-        """Sums along a tree."""
-        return BiasedFactorization(regularization=self.regularization, ranks=self.ranks)
-
-    def problems(self, parts: Sequence[RatingsSource]) -> list[ProblemSource]:
-        """Return the problem of each agent."""
-        return problems_of(parts, BiasedCompletionProblem)
-
-    def item_part(self, run: Run, table: RatingSource) -> ItemPart:
-        """Return the model of any agent; all are equal."""
-        model = BiasedModel.from_arrays(run.states[0])
-        solver = BiasedSolver(model.regularization, model.bias_regularization)
-        return _item_part(table, model.factors, model.item_biases, model.centre, solver)
+    return RatingsFormulation(
+        max(*ranks, 1),  # a plan has at least rank 1
+        BiasedFactorization(regularization=regularization, ranks=ranks),
+        partial(problems_of, problem=BiasedCompletionProblem),
+        _biased_part,
+    )
 
 
-@dataclass(frozen=True)
-class Subspace:
-    """The paper's formulation with a given λ.
+def subspace(
+    rank: int, regularization: float, centre: float, method: Method | None = None
+) -> RatingsFormulation:
+    """Return the paper's formulation with a given λ.
 
     Parameters
     ----------
-    rank : int
     regularization : float
         λ in [0, 1).
     centre : float
         The mean of all ratings.
-    method : Method
+    method : Method, optional
         Sums along a tree by default.
     """
-
-    rank: int
-    regularization: float
-    centre: float
-    method: Method = field(default_factory=Exact)
-
-    def problems(self, parts: Sequence[RatingsSource]) -> list[ProblemSource]:
-        """Return the problem of each agent."""
-        return problems_of(
-            parts, CompletionProblem, centre=self.centre, unobserved=self.regularization
-        )
-
-    def item_part(self, run: Run, table: RatingSource) -> ItemPart:
-        """Return the mean of the agents' subspaces."""
-        return subspace_part(table, run.mean, self.centre, self.regularization)
+    return RatingsFormulation(
+        rank,
+        method or Exact(),
+        partial(problems_of, problem=CompletionProblem, centre=centre, unobserved=regularization),
+        lambda run, table: subspace_part(table, run.mean, centre, regularization),
+    )
 
 
-@dataclass(frozen=True)
-class ValidatedSubspace:
-    """The paper's formulation, with λ and optionally a smaller rank chosen by the agents."""
-
-    rank: int
-    any_rank: bool
-
-    @property
-    def method(self) -> Method:
-        """Sums along a tree, validated on held-out entries."""
-        return Validated(any_rank=self.any_rank)
-
-    def problems(self, parts: Sequence[RatingsSource]) -> list[ProblemSource]:
-        """Return the problem of each agent."""
-        return problems_of(parts, CompletionProblem)
-
-    def item_part(self, run: Run, table: RatingSource) -> ItemPart:
-        """Return the model of any agent; all are equal."""
-        model = ValidatedIterate.from_arrays(run.states[0])
-        return subspace_part(table, run.bases[0], model.centre, model.unobserved)
+def validated_subspace(rank: int, *, any_rank: bool) -> RatingsFormulation:
+    """Return the paper's formulation, with λ and optionally a smaller rank chosen by the agents."""
+    return RatingsFormulation(
+        rank,
+        Validated(any_rank=any_rank),
+        partial(problems_of, problem=CompletionProblem),
+        _validated_part,
+    )
 
 
 def largest_rank(table: RatingSource) -> int:
@@ -155,24 +123,40 @@ def subspace_part(
     table: RatingSource, basis: Array, centre: float, regularization: float
 ) -> ItemPart:
     """Return the item part of the paper's formulation."""
-    solver = SubspaceSolver(regularization)
-    return _item_part(table, basis, np.zeros(len(table.items)), centre, solver)
-
-
-def _item_part(
-    table: RatingSource,
-    factors: Array,
-    item_biases: Array,
-    centre: float,
-    solver: BiasedSolver | SubspaceSolver,
-) -> ItemPart:
     return ItemPart(
-        items=table.items,
-        factors=factors,
-        item_biases=item_biases,
+        factors=basis,
+        item_biases=np.zeros(len(table.items)),
         centre=centre,
-        solver=solver,
-        lowest=table.lowest,
-        highest=table.highest,
-        counts=table.counts,
+        solver=SubspaceSolver(regularization),
+        **_counted(table),
     )
+
+
+def _biased_part(run: Run, table: RatingSource) -> ItemPart:
+    """Return the model of any agent; all are equal."""
+    counted = _counted(table)
+    model = BiasedModel.from_arrays(run.states[0])
+    solver = BiasedSolver(model.regularization, model.bias_regularization)
+    return ItemPart(
+        factors=model.factors,
+        item_biases=model.item_biases,
+        centre=model.centre,
+        solver=solver,
+        **counted,
+    )
+
+
+def _validated_part(run: Run, table: RatingSource) -> ItemPart:
+    """Return the model of any agent; all are equal."""
+    model = ValidatedIterate.from_arrays(run.states[0])
+    return subspace_part(table, run.bases[0], model.centre, model.unobserved)
+
+
+def _counted(table: RatingSource) -> dict[str, Any]:
+    """Return what an item part tells of the ratings themselves."""
+    return {
+        "items": table.items,
+        "lowest": table.lowest,
+        "highest": table.highest,
+        "counts": table.counts,
+    }

@@ -1,7 +1,8 @@
-"""What all estimators of ratings do alike once they have learned the items."""
+"""Base class of ratings estimators: predictions, recommendations, fold-in and errors."""
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -24,11 +25,13 @@ from grassvine.data.tables.rating_input import Missing
 from grassvine.data.tables.rating_rules import RatingRules
 from grassvine.data.tables.rating_table import Duplicates
 from grassvine.datasets import read_ratings
+from grassvine.estimators.fitted import set_run_attributes
 from grassvine.estimators.persistence import PersistentEstimator
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError
 from grassvine.models import RatingsModel
 from grassvine.models.unknown import OnUnknown
+from grassvine.runs import Run
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,10 +39,30 @@ if TYPE_CHECKING:
 NEW_USER = "new"  # the id of a user whose ratings are passed to fold_in without one
 
 
-class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Learns from ratings, predicts and recommends.
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """Ratings and predictions of pairs whose user and item are known, and the errors.
 
-    A subclass has ``fit``, and the options that name columns and say what to do with bad rows.
+    Attributes
+    ----------
+    truth, predicted : array
+    rmse, mae : float
+        Root mean square and mean absolute error.
+    known : float
+        The share of the pairs asked for.
+    """
+
+    truth: Array
+    predicted: Array
+    rmse: float
+    mae: float
+    known: float
+
+
+class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Base class of estimators that are fitted to ratings.
+
+    A subclass provides ``fit``, and the options for columns and for the treatment of rows.
     """
 
     _model_type = RatingsModel
@@ -53,11 +76,21 @@ class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # t
     on_unknown: OnUnknown
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Take in ratings of new users, or more ratings of known ones; what is shared stays."""
+        """Add new users, or further ratings of known users; the shared part is unchanged.
+
+        Parameters
+        ----------
+        X, y
+            Ratings, as in ``fit``.
+
+        Returns
+        -------
+        self
+        """
         check_is_fitted(self, "model_")
         table = self._table(X, y, self._owner_column(X))
         self.model_ = self.model_.with_users(
-            self._told_apart(table), table.items, table.ratings
+            self._identified_users(table), table.items, table.ratings
         ).model
         return self
 
@@ -66,19 +99,20 @@ class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # t
 
         Parameters
         ----------
-        users : list of ids, or pairs
-            The users; or, without ``items``, a user and an item a row, as scikit-learn has it. The
-            owners are in the column ``agents`` if the frame has it.
-        items : list of ids, optional
-            The item of each user.
-        owners : list of ids, optional
+        users : list, array or series of ids; or, without ``items``, data frame or array
+            One user per prediction. Without ``items``: one row per prediction with the columns user
+            and item, as scikit-learn passes it, and optionally the column named by ``agents``.
+        items : list, array or series of ids, optional
+            One item per prediction.
+        owners : list, array or series of ids, optional
             The owner of each user; needed for user ids that several owners have.
 
         Returns
         -------
-        data frame with columns user, item, rating and known, in the library of the training data;
-        without ``items`` an array of ratings. What happens to pairs that are not known, the
-        option ``on_unknown`` says.
+        data frame or array of shape (n_predictions,)
+            With ``items``, a frame of the same library as the training data, with the columns user,
+            item, rating and known; without ``items``, an array of ratings. The parameter
+            ``on_unknown`` determines what is predicted for unknown users and items.
         """
         check_is_fitted(self, "model_")
         if items is None:
@@ -95,10 +129,24 @@ class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # t
     def recommend(
         self, users: Any = None, k: int = 10, *, exclude_seen: bool = True, owners: Any = None
     ) -> Any:
-        """Return the k best items of each user, or of all users by default.
+        """Return the k items with the highest predicted rating for each user.
 
-        The frame has the columns user, item, score, rank and known, and owner after user if several
-        owners have users of the same id; then ``owners`` is the owner of each user.
+        Parameters
+        ----------
+        users : list, array or series of ids, optional
+            By default, all users of the model.
+        k : int, default=10
+            Maximum number of items per user.
+        exclude_seen : bool, default=True
+            Whether to exclude items that the user has rated.
+        owners : list, array or series of ids, optional
+            The owner of each user; needed for user ids that several owners have.
+
+        Returns
+        -------
+        data frame
+            The columns are user, item, score, rank (from 1) and known, and owner after user if
+            several owners have users of the same id.
         """
         check_is_fitted(self, "model_")
         found = self.model_.recommend(
@@ -107,17 +155,33 @@ class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # t
         return self._frame(found)
 
     def similar_items(self, item: Any, k: int = 10) -> Any:
-        """Return the k items whose factors point most nearly the same way."""
+        """Return the k items whose factors have the highest cosine similarity to those of an item.
+
+        Parameters
+        ----------
+        item : id
+        k : int, default=10
+            Number of items.
+
+        Returns
+        -------
+        data frame
+            The columns are item, similarity and rank (from 1).
+        """
         check_is_fitted(self, "model_")
         return self._frame(self.model_.similar_items(item, k))
 
     def fold_in(self, ratings: Any) -> RatingsModel:
-        """Return a model of new users alone, solved from their ratings without learning anew.
+        """Return a model of new users only, solved from their ratings without refitting.
 
         Parameters
         ----------
-        ratings : as in ``fit``, or dict
+        ratings : as ``X`` in ``fit``, or dict
             ``{user: {item: rating}}``, or ``{item: rating}`` of one user, whose id is ``"new"``.
+
+        Returns
+        -------
+        RatingsModel
         """
         check_is_fitted(self, "model_")
         if isinstance(ratings, Mapping) and not any(
@@ -125,41 +189,68 @@ class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # t
         ):
             ratings = {NEW_USER: ratings}
         table = self._table(ratings, None, self._owner_column(ratings))
-        return self.model_.fold_in(self._told_apart(table), table.items, table.ratings).model
+        return self.model_.fold_in(self._identified_users(table), table.items, table.ratings).model
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return R² of the predictions, as scikit-learn's regressors do."""
+        """Return R² of the predictions; ``X`` and ``y`` are as in ``fit``."""
         users, items, truth, owners = self._triples(X, y)
         found = self.model_.predict(users, items, self.on_unknown, owners=owners)
         return float(r2_score(truth, found.ratings, sample_weight=sample_weight))
 
     def errors(self, X: Any, y: Any = None) -> dict[str, float]:
-        """Return root mean square and mean absolute error over the pairs that are known."""
+        """Return the errors of the predictions for known users and items.
+
+        Parameters
+        ----------
+        X, y
+            Ratings, as in ``fit``.
+
+        Returns
+        -------
+        dict of str to float
+            ``rmse``, ``mae``, and ``known``, the fraction of pairs whose user and item are known.
+        """
+        found = self.measure(X, y)
+        return {"rmse": found.rmse, "mae": found.mae, "known": found.known}
+
+    def measure(self, X: Any, y: Any = None) -> Measured:
+        """Return the predictions for known users and items, with their errors.
+
+        Parameters
+        ----------
+        X, y
+            Ratings, as in ``fit``.
+        """
         users, items, truth, owners = self._triples(X, y)
         if self.model_.private is None:
             raise DataError(
-                "the model has no users to measure on, for it was learned or loaded without them; "
-                "take some in by partial_fit, best with ratings that are not those to measure on."
+                "the model was fitted or loaded without users, so its errors cannot be computed; "
+                "add users with partial_fit, preferably from other ratings than these."
             )
         found = self.model_.predict(users, items, "nan", owners=owners)
-        wrong = (found.ratings - truth)[found.known]
-        if not len(wrong):
-            raise DataError("none of these users and items is known; there is nothing to measure.")
-        return {
-            "rmse": float(np.sqrt(np.mean(wrong**2))),
-            "mae": float(np.mean(np.abs(wrong))),
-            "known": float(np.mean(found.known)),
-        }
+        if not found.known.any():
+            raise DataError(
+                "none of these pairs has a known user and a known item; pass ratings of known ones."
+            )
+        truth, predicted = truth[found.known], found.ratings[found.known]
+        wrong = predicted - truth
+        return Measured(
+            truth,
+            predicted,
+            rmse=float(np.sqrt(np.mean(wrong**2))),
+            mae=float(np.mean(np.abs(wrong))),
+            known=float(np.mean(found.known)),
+        )
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that ids may be text, and that ratings may stand in the table."""
+        """Declare that ids may be strings and that ``y`` is optional."""
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
         tags.target_tags.required = False
         return tags
 
     def _triples(self, X: Any, y: Any) -> "tuple[pl.Series, pl.Series, Array, pl.Series | None]":
-        """Return users, items, ratings and perhaps owners, in the order of the table."""
+        """Return users, items, ratings and owners, if any, in the order of the table."""
         check_is_fitted(self, "model_")
         table = self._table(X, y, self._owner_column(X))
         numbers: NDArray[Any] = table.ratings.users_of_values()
@@ -168,22 +259,28 @@ class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # t
         return users.at(numbers), items, table.ratings.values, owners
 
     def _owner_column(self, X: Any) -> str | None:
-        """Return the column that names owners, if the estimator has one and the frame too."""
+        """Return the column of owners, if the estimator names one and the frame has it."""
         column = getattr(self, "agents", None)
         return column if isinstance(column, str) and has_column(X, column) else None
 
-    def _told_apart(self, table: RatingTable) -> Ids:
-        """Return the users, with their owners if the model or the table tells users apart by them.
+    def _identified_users(self, table: RatingTable) -> Ids:
+        """Return the users, with their owners if the model identifies users by id and owner.
 
-        Elsewhere ids alone identify users, and an owner would make a new user of a known id.
+        Otherwise ids alone identify users, and an owner would turn a known user into a new one.
         """
         private = self.model_.private
-        told = private is not None and private.users.owners is not None
-        return table.users_with_owners if told else table.users
+        by_owner = private is not None and private.users.owners is not None
+        return table.users_with_owners if by_owner else table.users
 
     def _set_fitted(
-        self, model: RatingsModel, table: RatingTable | RatingDataset, backend: str
+        self,
+        model: RatingsModel,
+        table: RatingTable | RatingDataset,
+        backend: str,
+        run: Run | None = None,
     ) -> None:
+        if run is not None:
+            set_run_attributes(self, run)
         self.model_ = model
         self.assumed_, self.data_hash_ = table.assumed, table.digest()
         self.n_users_, self.n_items_ = table.n_users, len(table.items)
@@ -192,7 +289,7 @@ class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # t
         self.backend_ = backend
 
     def _take(self, model: RatingsModel, *, named: bool = False) -> None:
-        """Learn from a model what a fit would have learned, as far as it tells."""
+        """Set the fitted attributes from a saved model."""
         self.model_ = model
         self.rank_ = model.shared.rank
         self.backend_ = "polars"
@@ -207,14 +304,14 @@ class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # t
         """Return ratings as a labelled table."""
         if isinstance(X, RatingDataset):
             raise DataError(
-                "a RatingDataset stays in its files, and this method needs ratings in memory; pass "
-                "one part, dataset.part(name).read()."
+                "this method needs ratings in memory, but those of a RatingDataset stay in files; "
+                "pass one part, dataset.part(name).read()."
             )
-        rules = self._rules()
+        columns, rules = self._columns(), self._rules()
         if not isinstance(X, str | os.PathLike):
-            return as_rating_table(X, y, self._columns(), rules, agent)
+            return as_rating_table(X, y, columns, rules, agent)
         if y is not None:
-            raise DataError(f"the ratings are read from {os.fspath(X)}; leave y out.")
+            raise DataError(f"the ratings are read from {os.fspath(X)}; omit y.")
         return read_ratings(
             X,
             user=self.user,

@@ -38,6 +38,10 @@ class TasksRegressor(PersistentEstimator, RegressorMixin, BaseEstimator):  # typ
         X : array-like of shape (n_samples, n_features)
         tasks : list, array or series of ids, optional
             The task of each sample; may be omitted if only one task is known.
+
+        Returns
+        -------
+        array of shape (n_samples,)
         """
         check_is_fitted(self, "model_")
         samples = validate_data(self, X, reset=False, dtype=np.float64, order="C")
@@ -92,18 +96,18 @@ def task_ids(tasks: Any, n_samples: int) -> Any:
     return as_column(np.zeros(n_samples, dtype=np.int64) if tasks is None else tasks, "task")
 
 
-def means_and_scales(samples: Array, *, standardise: Any, shift: Any) -> tuple[Array, Array]:
+def means_and_scales(samples: Array, *, standardize: Any, shift: Any) -> tuple[Array, Array]:
     """Return the means and scales that standardise all samples.
 
     Agents can compute both by sums. Features are centred only if there is an intercept to absorb
     the shift, and otherwise divided by their root mean square. A constant feature has scale 1.
     """
-    for name, value in (("standardise", standardise), ("fit_intercept", shift)):
+    for name, value in (("standardize", standardize), ("fit_intercept", shift)):
         if not isinstance(value, bool | np.bool_):
             raise PlanError(f"{name} is {value!r}; pass True or False.")
     n_features = samples.shape[1]
     means = samples.mean(axis=0) if shift else np.zeros(n_features)
-    if not standardise:
+    if not standardize:
         return means, np.ones(n_features)
     scales = np.sqrt(np.mean((samples - means) ** 2, axis=0))
     constant = scales <= 1e-12 * np.abs(samples).max(axis=0)  # constant up to rounding of the mean

@@ -1,10 +1,27 @@
 """Limit BLAS to one thread, because the last bits of a product depend on the number of threads."""
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import local
 
 from threadpoolctl import threadpool_limits
 
+_thread = local()
 
-def one_blas_thread() -> AbstractContextManager[object]:
-    """Return a context manager in which BLAS uses one thread."""
-    return threadpool_limits(limits=1, user_api="blas")
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Return a context manager in which BLAS uses one thread.
+
+    Finding the libraries takes milliseconds, so a context inside another one of the same thread
+    does nothing.
+    """
+    if getattr(_thread, "is_limited", False):
+        yield
+        return
+    with threadpool_limits(limits=1, user_api="blas"):
+        _thread.is_limited = True
+        try:
+            yield
+        finally:
+            _thread.is_limited = False

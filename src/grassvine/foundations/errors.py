@@ -13,6 +13,7 @@
     │   └── CheckpointError          the checkpoints of a run
     ├── OutputError (OSError)        a file or folder cannot be written
     ├── AgentError (RuntimeError)    an agent failed during a run
+    ├── PeerError (ConnectionError)  a member of a run is missing or was refused
     ├── CheckFailed (AssertionError) a check of grassvine.checks failed
     └── MissingExtra (ImportError)   an optional dependency is not installed
 
@@ -129,6 +130,13 @@ class AgentError(GrassvineError, RuntimeError):
 
     def _text(self, write: Callable[[Option], str]) -> str:
         return f"agent {self.agent} failed at slot {self.slot}: {self.cause}"
+
+
+class PeerError(GrassvineError, ConnectionError):
+    """A member of a run between organisations is missing, or refuses to take part."""
+
+    def __init__(self, *parts: object):
+        self.args = parts  # OSError would keep two of them
 
 
 class CheckFailed(GrassvineError, AssertionError):

@@ -30,7 +30,7 @@ def require_memory(n_bytes: int, what: str, error: type[InputError] = InputError
     free = available_memory()
     if free is not None and n_bytes > SHARE * free:
         raise error(
-            f"{what} needs about {_gigabytes(n_bytes)} of memory, more than {100 * SHARE:.0f} % of "
+            f"{what} needs about {_gigabytes(n_bytes)} of memory, more than {100 * SHARE:.0f}% of "
             f"the {_gigabytes(free)} available; use less data, or more memory."
         )
 
@@ -46,7 +46,7 @@ def require_address_space() -> None:
 
 
 def available_memory(root: Path = Path("/")) -> int | None:
-    """Return how many bytes can be allocated now, or None if the system does not tell.
+    """Return how many bytes can be allocated now, or None if the system does not report it.
 
     This is the least of the memory that the system has available, what the control groups of this
     process leave, and what its limit on address space leaves.

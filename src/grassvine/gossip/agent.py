@@ -58,7 +58,7 @@ class GossipAgent:
         return {"basis": (n_items, rank)}
 
     def meet(self, slot: int, inbox: Sequence[Message]) -> StepReport:
-        """Evaluate the task once and take a gossip step."""
+        """Evaluate the problem once and take a gossip step."""
         neighbours = [self._point_of(message) for message in inbox]
         evaluation = self._problem.evaluate(self._basis)
         move = gossip_step(
@@ -89,7 +89,7 @@ class GossipAgent:
         return report
 
     def conclude(self, slot: int) -> StepReport:
-        """Evaluate the task at the final basis."""
+        """Evaluate the problem at the final basis."""
         evaluation = self._problem.evaluate(self._basis)
         gradient = self._geometry.project(self._basis, evaluation.gradient)
         return StepReport(

@@ -11,9 +11,22 @@ from grassvine.problems.base import LocalProblem
 def descend(
     problem: LocalProblem, start: Array, n_updates: int, geometry: Geometry | None = None
 ) -> Array:
-    """Take ``n_updates`` unit steps from a starting point and return the final point.
+    """Take unit steps from a starting point and return the final point.
 
     This is the result of an agent that never communicates, or of a single owner of all the data.
+
+    Parameters
+    ----------
+    problem : LocalProblem
+    start : array of shape (n_items, rank)
+        Starting point.
+    n_updates : int
+        Number of steps.
+    geometry : Geometry, default=Grassmann()
+
+    Returns
+    -------
+    array of shape (n_items, rank)
     """
     geometry = geometry or Grassmann()
     method = Gossip(rho=0.0)

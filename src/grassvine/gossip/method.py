@@ -26,8 +26,15 @@ class StepSize:
     """Step size γ_k = a / (1 + b·k), where k is the slot or the agent's own update count.
 
     ``StepSize()`` is the unit step, which needs no tuning with the curvature preconditioner.
-    With ``a=None``, each meeting uses the a that minimises the local quadratic model of the cost
-    along the step direction; its Hessian approximation is that of the curvature preconditioner.
+
+    Parameters
+    ----------
+    a : float or None, default=1.0
+        Initial step size. With None, each meeting uses the a that minimises the local quadratic
+        model of the cost along the step direction; its Hessian approximation is that of the
+        curvature preconditioner.
+    b : float, default=0.0
+        Rate of decay.
     """
 
     a: float | None = 1.0
@@ -49,8 +56,15 @@ class GrowingRho:
     """Consensus weight that grows geometrically, as in ``numpy.geomspace(start, stop, num)``.
 
     ρ_k = start·(stop/start)^(k/(num − 1)) for k < num, where k is the slot or the agent's own
-    update count, and ρ_k = stop afterwards. Small weights let the agents descend on their tasks
+    update count, and ρ_k = stop afterwards. Small weights let the agents descend on their problems
     first; large ones then remove the bias of a finite ρ, which a constant weight would keep.
+
+    Parameters
+    ----------
+    start, stop : float
+        First and last weight, both positive.
+    num : int
+        Number of slots or updates over which the weight grows.
     """
 
     start: float
@@ -73,14 +87,14 @@ class GrowingRho:
 
 @dataclass(frozen=True, slots=True)
 class Gossip:
-    """The paper's method: agents descend on their own tasks and towards the neighbours they meet.
+    """The paper's gossip: agents descend on their own problems and towards their neighbours.
 
     Parameters
     ----------
     rho : float or GrowingRho, default=1000
-        Consensus weight ρ: weight of the agreement between neighbours relative to the tasks. With
-        a constant weight, as in the paper, the agents converge to different subspaces, the closer
-        the larger ρ is; with a growing one they come to agree.
+        Consensus weight ρ: weight of the agreement between neighbours relative to the costs. With
+        a constant weight, as in the paper, the agents converge to different subspaces, which are
+        closer for larger ρ; with a growing one they reach consensus.
     max_iter : int, default=1000
         Number of iterations; each is one slot of the timetable.
     schedule : Schedule, default=OneEdge()
@@ -95,8 +109,9 @@ class Gossip:
         Index k of the step size and of a growing ρ: the slot, as in the paper, or the agent's own
         update count, which needs no common clock.
     start : {"own", "common"}, default="own"
-        Whether each agent starts at its own random point, as in the paper, or all at one. From
-        their own, agents on a ring can converge to a twist (docs/gossip.md), which no ρ undoes.
+        Whether each agent starts at its own random point, as in the paper, or all start at the same
+        one. With their own, agents on a ring can converge to a twist (docs/gossip.md), which no ρ
+        removes.
     """
 
     rho: float | GrowingRho = 1e3
@@ -167,12 +182,11 @@ def precon_parallel(rho: float = 1e3, max_iter: int = 400, step: StepSize | None
 
 
 def with_growing_rho(squares: float, n_agents: int, max_iter: int = 400) -> Gossip:
-    """Return gossip whose agents come to agree on data of any scale.
+    """Return gossip whose agents reach consensus, whatever the scale of the data.
 
-    All agents start at one point, and ρ grows from a twentieth of the squares of an agent to those
-    of all agents. A slot has one link. There are ``max_iter`` updates per agent, times N/8 among
-    more than eight agents: the longer the network, the more meetings a difference needs to cross
-    it.
+    All agents start at one point, and ρ grows from S/(20N) to S, where S is ``squares``. A slot has
+    one link. There are about ``max_iter`` updates per agent, times N/8 with more than eight agents,
+    because differences need more meetings to spread over a larger network.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-r"""The gossip step, which combines a geometry, a task and the neighbours' bases.
+r"""The gossip step, which combines a geometry, a problem and the neighbours' bases.
 
 An agent of degree deg that meets the neighbours V_1 … V_n moves by
 
@@ -47,7 +47,7 @@ def gossip_step(
     degree: int,
     slot: int,
 ) -> Move:
-    """Take one step on the task and towards the neighbours, or on the task alone without any."""
+    """Take one step on the problem and towards the neighbours, if any."""
     share = len(neighbours) / degree if neighbours else 1.0
     rho = method.rho_at(slot)
     pulls = [geometry.log(point, other) for other in neighbours]

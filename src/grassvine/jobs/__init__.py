@@ -1,1 +1,1 @@
-"""What a command asks for, in plain values, and what came of it."""
+"""Jobs: the request of a command in plain values, its execution and its result."""

@@ -1,4 +1,4 @@
-"""Job specifications and their results.
+"""Job specifications, their engine options, and their results.
 
 A job is a frozen dataclass of strings and numbers, which a command fills in and a run folder
 stores. It reads its own data, so it can be repeated.
@@ -7,14 +7,65 @@ stores. It reads its own data, so it can be repeated.
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
-from grassvine.data.calibration import calibration
-from grassvine.foundations.arrays import Array
+from grassvine.engines import Engine, RayEngine
+from grassvine.estimators.options import ENGINES, as_engine
+from grassvine.foundations.errors import Option, PlanError
+from grassvine.foundations.options import one_of
 from grassvine.models import Card
 from grassvine.models.persistence.forms import Model
 from grassvine.protocol import Observer
+from grassvine.report.run_pictures import Tables
+
+RAY = "ray"
+RAY_ONLY = {"address", "agents_per_actor", "checkpoints", "resume"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineOptions:
+    """The name of an engine, and options that only :class:`RayEngine` supports.
+
+    Parameters
+    ----------
+    checkpoints : str, optional
+        ``checkpoint_dir`` of the engine.
+    """
+
+    engine: str = "local"
+    address: str | None = None
+    agents_per_actor: int = 1
+    checkpoints: str | None = None
+    resume: bool = False
+
+    def __post_init__(self) -> None:
+        """Reject options that the engine does not support, before any data are read."""
+        one_of("engine", self.engine, ENGINES)
+        for one in fields(EngineOptions):
+            given = one.name in RAY_ONLY and getattr(self, one.name) != one.default
+            if given and self.engine != RAY:
+                option = Option(one.name)
+                ray = Option("engine", RAY)
+                raise PlanError(
+                    option, " requires the Ray engine; add ", ray, ", or omit ", option, "."
+                )
+        if self.resume and self.checkpoints is None:
+            folder = Option("checkpoints", "FOLDER")
+            raise PlanError(
+                Option("resume"), " requires the checkpoints of a run; use ", folder, "."
+            )
+
+    def make_engine(self) -> Engine:
+        """Return the engine."""
+        if self.engine != RAY:
+            return as_engine(self.engine)
+        return RayEngine(
+            self.address,
+            agents_per_actor=self.agents_per_actor,
+            checkpoint_dir=self.checkpoints,
+            resume=self.resume,
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +83,7 @@ class JobResult:
     assumed : tuple of str
         Assumptions made about the data, one sentence each.
     tables : dict of dicts of arrays
-        Tables for pictures, by name: the candidates of ``"validation"``, and summaries of the
+        Tables for plots, by name: the candidates of ``"validation"``, and summaries of the
         ``"held-out predictions"`` or ``"training predictions"``.
     """
 
@@ -40,7 +91,7 @@ class JobResult:
     report: dict[str, Any]
     data_hash: str
     assumed: tuple[str, ...]
-    tables: Mapping[str, Mapping[str, Array]] = field(default_factory=dict)
+    tables: Tables = field(default_factory=dict)
 
     @property
     def model(self) -> Model:
@@ -76,10 +127,6 @@ class Job(Protocol):
         """Read the data."""
         ...
 
-    def hash(self, data: Any) -> str:
-        """Return a hash of the data, which does not depend on the order of rows."""
-        ...
-
     def learn(self, data: Any, observers: Sequence[Observer] = ()) -> JobResult:
         """Fit and evaluate an estimator; observers get the reports of its runs."""
         ...
@@ -105,17 +152,6 @@ def run_report(estimator: Any, spent: Mapping[str, float]) -> dict[str, Any]:
         "stop_reason": estimator.stop_reason_,
         "incidents": list(estimator.incidents_),
     }
-
-
-def run_tables(
-    estimator: Any, truth: Array, predicted: Array, *, held_out: bool
-) -> dict[str, Mapping[str, Array]]:
-    """Return the tables of a job that predicts values."""
-    name = "held-out predictions" if held_out else "training predictions"
-    tables: dict[str, Mapping[str, Array]] = {name: calibration(truth, predicted)}
-    if estimator.validation_path_ is not None:
-        tables["validation"] = estimator.validation_path_
-    return tables
 
 
 def _is_plain(value: object) -> bool:

@@ -1,7 +1,7 @@
-"""Methods to compare on ratings: our estimators, item means, and cmfrec if installed."""
+"""Methods to compare on ratings: our estimators, simple baselines, and cmfrec if installed."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -56,6 +56,10 @@ def _d_lmafit(train: RatingTable, test: RatingTable, setting: Setting) -> Array:
     return _fit_predict(estimator, train, test)
 
 
+def _biases(train: RatingTable, test: RatingTable, setting: Setting) -> Array:
+    return _ours("exact")(train, test, replace(setting, rank=0))
+
+
 def _item_means(train: RatingTable, test: RatingTable, setting: Setting) -> Array:
     ratings, n_items = train.ratings, len(train.items)
     sums = np.bincount(ratings.items, ratings.values, minlength=n_items)
@@ -80,6 +84,7 @@ METHODS_COMPARED: Mapping[str, ComparedMethod] = {
     **{method: _ours(method) for method in METHODS},
     "rtrmc": _rtrmc,
     "d-lmafit": _d_lmafit,
+    "biases": _biases,
     "item-means": _item_means,
     "cmfrec": _cmfrec,
 }

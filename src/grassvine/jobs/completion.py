@@ -1,8 +1,8 @@
-"""Complete a table of ratings, and measure on ratings that were held out."""
+"""Jobs that fit a model to ratings and evaluate it on held-out ratings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from grassvine.data.stored import RatingDataset
 from grassvine.data.tables import RatingTable
@@ -11,26 +11,25 @@ from grassvine.data.tables.rating_table import Duplicates, SharedUsers
 from grassvine.datasets import read_ratings
 from grassvine.estimators.completion import MatrixCompleter
 from grassvine.estimators.rating_models import Regularization
-from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import Option, PlanError
-from grassvine.jobs.base import JobResult, run_report, run_tables, stopwatch
-from grassvine.jobs.engine_options import EngineOptions
+from grassvine.jobs.base import EngineOptions, JobResult, run_report, stopwatch
 from grassvine.protocol import Observer
+from grassvine.report.run_pictures import run_tables
 
 
 @dataclass(frozen=True, slots=True)
 class CompletionJob(EngineOptions):
-    """The options of :class:`MatrixCompleter`, where the ratings are, and what to hold out.
+    """Specification of a :class:`MatrixCompleter` fit and its evaluation.
 
     Parameters
     ----------
     data : str
-        As :func:`grassvine.data.read_ratings` takes it.
-    holdout : float
-        The share of ratings to hold out, drawn over all of them from ``seed``; the order of the
-        rows does not matter.
-    stored : bool
-        Whether every agent reads its own part of a Parquet dataset, and nobody reads all.
+        Source of the ratings for :func:`grassvine.datasets.read_ratings`.
+    holdout : float, default=0.0
+        Fraction of all ratings to hold out, drawn from ``seed``; the order of the rows does not
+        matter.
+    stored : bool, default=False
+        Whether every agent reads its own part of a Parquet dataset and no process reads all of it.
     """
 
     data: str
@@ -55,7 +54,7 @@ class CompletionJob(EngineOptions):
     stored: bool = False
 
     def read(self) -> RatingTable | RatingDataset:
-        """Read the ratings; those that agents read apart are only counted."""
+        """Read the ratings; with ``stored``, only their statistics."""
         if self.stored:
             return self._dataset()
         return read_ratings(
@@ -72,36 +71,37 @@ class CompletionJob(EngineOptions):
             shared_users=self.shared_users,
         )
 
-    def hash(self, data: RatingTable | RatingDataset) -> str:
-        """Return the digest of the ratings; of those apart, of what was counted."""
-        return data.digest()
-
     def learn(
         self, data: RatingTable | RatingDataset, observers: Sequence[Observer] = ()
     ) -> JobResult:
-        """Learn from what is not held out, and measure on what is; apart, nothing is measured."""
+        """Fit the training ratings and evaluate on the held-out ones; with ``stored``, only fit."""
         train: RatingTable | RatingDataset = data
         test: RatingTable | None = None
         if isinstance(data, RatingTable):
             train, test = data.hold_out(self.holdout, self.seed)
-        estimator = MatrixCompleter(
-            self.rank,
-            method=self.method,
-            agents=self.agents,
-            network=self.network,
-            regularization=self.regularization,
-            rho=self.rho,
-            max_iter=self.max_iter,
-            engine=self.make_engine(),
-            random_state=self.seed,
-        )
-        estimator.set_observers(*observers)
         with stopwatch() as spent:
-            estimator.fit(train)
-        unmeasured: dict[str, Any] = {"rmse": None, "mae": None, "known": None}
-        learned = estimator.errors(train) if isinstance(train, RatingTable) else unmeasured
-        measured = unmeasured if test is None else estimator.errors(test)
+            estimator = MatrixCompleter(
+                self.rank,
+                method=self.method,
+                agents=self.agents,
+                network=self.network,
+                regularization=self.regularization,
+                rho=self.rho,
+                max_iter=self.max_iter,
+                engine=self.make_engine(),
+                random_state=self.seed,
+            )
+            estimator.set_observers(*observers).fit(train)
+        fitted = estimator.measure(train) if isinstance(train, RatingTable) else None
+        held_out = None if test is None else estimator.measure(test)
         n_held_out = 0 if test is None else test.ratings.n_values
+        measured = held_out or fitted
+        tables = measured and run_tables(
+            estimator.validation_path_,
+            measured.truth,
+            measured.predicted,
+            held_out=held_out is not None,
+        )
         report = {
             "n_users": estimator.n_users_,
             "n_items": estimator.n_items_,
@@ -112,22 +112,20 @@ class CompletionJob(EngineOptions):
             "rank": estimator.rank_,
             "method": self.method,
             "seed": self.seed,
-            "train_rmse": learned["rmse"],
-            "train_mae": learned["mae"],
-            "test_rmse": measured["rmse"],
-            "test_mae": measured["mae"],
-            "test_known": measured["known"],
+            "train_rmse": fitted and fitted.rmse,
+            "train_mae": fitted and fitted.mae,
+            "test_rmse": held_out and held_out.rmse,
+            "test_mae": held_out and held_out.mae,
+            "test_known": held_out and held_out.known,
             **run_report(estimator, spent),
         }
-        measurable = test or (train if isinstance(train, RatingTable) else None)
-        tables = {} if measurable is None else _tables(estimator, measurable, test is not None)
-        return JobResult(estimator, report, self.hash(data), data.assumed, tables)
+        return JobResult(estimator, report, data.digest(), data.assumed, tables or {})
 
     def _dataset(self) -> RatingDataset:
-        """Count the ratings of agents that will read their own."""
+        """Return the dataset whose parts the agents will read."""
         if self.holdout:
             raise PlanError(
-                "nothing can be held out of ratings that are not read here; omit ",
+                "ratings that the agents read themselves cannot be held out; omit ",
                 Option("holdout"),
                 " or ",
                 Option("stored"),
@@ -135,8 +133,8 @@ class CompletionJob(EngineOptions):
             )
         if not isinstance(self.agents, str):
             raise PlanError(
-                f"{self.agents} agents cannot each read their own part, because nothing says "
-                "which it is; use ",
+                Option("agents", self.agents),
+                " does not define which part each agent reads; use ",
                 Option("agents"),
                 " with the column that names each rating's owner.",
             )
@@ -150,16 +148,3 @@ class CompletionJob(EngineOptions):
             missing=self.missing,
             shared_users=self.shared_users,
         )
-
-
-def _tables(
-    estimator: MatrixCompleter, table: RatingTable, held_out: bool
-) -> dict[str, Mapping[str, Array]]:
-    """Return the candidates, and the predictions of the ratings whose user and item are known."""
-    ratings = table.ratings
-    user = ratings.users_of_values()
-    owners = None if table.users.owners is None else table.users.owners.gather(user)
-    users, items = table.users.at(user), table.items.at(ratings.items)
-    found = estimator.model_.predict(users, items, "nan", owners=owners)
-    truth, predicted = ratings.values[found.known], found.ratings[found.known]
-    return run_tables(estimator, truth, predicted, held_out=held_out)

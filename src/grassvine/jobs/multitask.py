@@ -12,9 +12,9 @@ from grassvine.estimators.multitask import MultitaskRegressor
 from grassvine.estimators.options import Rho
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError, Option
-from grassvine.jobs.base import JobResult, run_report, run_tables, stopwatch
-from grassvine.jobs.engine_options import EngineOptions
+from grassvine.jobs.base import EngineOptions, JobResult, run_report, stopwatch
 from grassvine.protocol import Observer
+from grassvine.report.run_pictures import run_tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class MultitaskJob(EngineOptions):
     Parameters
     ----------
     data : str
-        Source of the samples for :func:`grassvine.data.read_table`.
+        Source of the samples for :func:`grassvine.data.tables.read_table`.
     target, task : str
         Names of the target and task columns; all others are features.
     holdout : float, default=0.0
@@ -53,10 +53,6 @@ class MultitaskJob(EngineOptions):
             self.data, separator=self.separator, skip_rows=self.skip_rows, encoding=self.encoding
         )
         return tasks_from_frame(table, target=self.target, task=self.task)
-
-    def hash(self, data: TaskTable) -> str:
-        """Return a hash of the samples."""
-        return data.digest()
 
     def learn(self, data: TaskTable, observers: Sequence[Observer] = ()) -> JobResult:
         """Fit the training samples, and evaluate on the held-out ones."""
@@ -104,7 +100,9 @@ class MultitaskJob(EngineOptions):
         }
         samples, targets, tasks = _rows(test if test.n_values else train, data)
         predicted = estimator.model_.predict(samples, tasks, "raise").targets
-        tables = run_tables(estimator, targets, predicted, held_out=bool(test.n_values))
+        tables = run_tables(
+            estimator.validation_path_, targets, predicted, held_out=bool(test.n_values)
+        )
         return JobResult(estimator, report, data.digest(), data.assumed, tables)
 
 

@@ -7,8 +7,7 @@ from grassvine.data.tables import read_table
 from grassvine.data.tables.sample_table import SampleTable, samples_from_frame
 from grassvine.estimators.options import Rho
 from grassvine.estimators.pca import DecentralizedPCA
-from grassvine.jobs.base import JobResult, run_report, stopwatch
-from grassvine.jobs.engine_options import EngineOptions
+from grassvine.jobs.base import EngineOptions, JobResult, run_report, stopwatch
 from grassvine.protocol import Observer
 
 
@@ -19,10 +18,10 @@ class PCAJob(EngineOptions):
     Parameters
     ----------
     data : str
-        Source of the samples for :func:`grassvine.data.read_table`; columns that are not numeric
-        are ignored.
+        Source of the samples for :func:`grassvine.data.tables.read_table`; columns that are not
+        numeric are ignored.
     components : int or float
-        Number of components, or the share of the variance that they explain.
+        Number of components, or the fraction of the variance to explain.
     agents : int or str
         Number of agents, or the column that names the owner of each sample.
     """
@@ -49,10 +48,6 @@ class PCAJob(EngineOptions):
             encoding=self.encoding,
         )
         return samples_from_frame(table, owner=owner)
-
-    def hash(self, data: SampleTable) -> str:
-        """Return a hash of the samples."""
-        return data.hash()
 
     def learn(self, data: SampleTable, observers: Sequence[Observer] = ()) -> JobResult:
         """Fit the components."""
@@ -85,4 +80,4 @@ class PCAJob(EngineOptions):
             "explained_variance_ratio": estimator.explained_variance_ratio_.tolist(),
             **run_report(estimator, spent),
         }
-        return JobResult(estimator, report, data.hash(), data.assumed)
+        return JobResult(estimator, report, data.digest(), data.assumed)

@@ -27,9 +27,8 @@ from grassvine.foundations.documents import parse_json
 from grassvine.foundations.errors import DataError, Option, OutputError
 from grassvine.foundations.files import exists
 from grassvine.foundations.folders import located, write_folder
-from grassvine.jobs.base import Job, JobResult
+from grassvine.jobs.base import EngineOptions, Job, JobResult
 from grassvine.jobs.completion import CompletionJob
-from grassvine.jobs.engine_options import EngineOptions
 from grassvine.jobs.multitask import MultitaskJob
 from grassvine.jobs.pca import PCAJob
 from grassvine.jobs.saved_job import WRITTEN, is_plain_text, job_from
@@ -38,13 +37,14 @@ from grassvine.models.persistence.tensors import write_tensors
 from grassvine.protocol import History, Observer
 from grassvine.runs import Plan
 
-FORMAT = "grassvine run 1"
+FORMAT = "grassvine run 2"
 RECORD, PLAN = "run.json", "plan.toml"
 HISTORY, BASES = "history.safetensors", "bases.safetensors"
 TABLES = "tables.safetensors"
 FILES = {RECORD, PLAN, HISTORY, BASES, TABLES}
 KEYS = {"format", "command", "options", "report", "hashes", "versions"}
 VERSIONS = ("grassvine", "numpy", "numba", "polars", "scikit-learn", "scipy")
+_FORMAT = re.compile("grassvine run [0-9]{1,6}")
 _HASH = re.compile("[0-9a-f]{64}")
 
 JOBS: Mapping[str, type] = {
@@ -174,7 +174,7 @@ def rerun(
             "the run read standard input; use ", Option("data", "FILE"), " with the same data."
         )
     given = job.read()
-    digest = job.hash(given)
+    digest = given.digest()
     if digest != run.data_hash:
         raise DataError(
             f"{job.data} differs from the data of the run: its hash is {digest[:12]}…, not "
@@ -217,7 +217,13 @@ def _record(path: Path) -> dict[str, Any]:
         ) from None
     except (OSError, ValueError) as cause:
         raise DataError(f"{path} cannot be read ({cause}); {WRITTEN}") from None
-    if not isinstance(record, dict) or record.get("format") != FORMAT or set(record) != KEYS:
+    written = record.get("format") if isinstance(record, dict) else None
+    if isinstance(written, str) and _FORMAT.fullmatch(written) and written != FORMAT:
+        raise DataError(
+            f"{path} is in the format '{written}' and this version reads '{FORMAT}'; "
+            "repeat the run with --run, or use the version of grassvine that wrote it."
+        )
+    if written != FORMAT or set(record) != KEYS:
         raise DataError(f"{path} is not in the format '{FORMAT}'; {WRITTEN}")
     hashes, used = record["hashes"], record["versions"]
     valid = {

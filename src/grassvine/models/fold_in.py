@@ -11,13 +11,13 @@ from grassvine.foundations.errors import DataError, Option
 from grassvine.foundations.options import choice
 from grassvine.models.rating_parts import ItemPart, UserPart
 
-UnknownItems: TypeAlias = Literal["raise", "leave out"]
+UnknownItems: TypeAlias = Literal["raise", "drop"]
 
 
 def in_catalogue(
     shared: ItemPart, users: Ids, items: Ids, ratings: Ratings, unknown_items: UnknownItems
 ) -> tuple[Ratings, int]:
-    """Return the ratings indexed by the model's items, and the number of ratings left out."""
+    """Return the ratings of items that the model knows, and the number of dropped ones."""
     choice("unknown_items", unknown_items, get_args(UnknownItems))
     if (len(users), len(items)) != (ratings.n_users, ratings.n_items):
         raise DataError(
@@ -26,13 +26,13 @@ def in_catalogue(
         )
     number = shared.items.numbers(items.series, "item")[ratings.items]
     known = (number != UNKNOWN) & (shared.counts[number] > 0)
-    left_out = int(np.count_nonzero(~known))
-    if left_out and unknown_items == "raise":
+    n_dropped = int(np.count_nonzero(~known))
+    if n_dropped and unknown_items == "raise":
         few = items.at(np.unique(ratings.items[~known])[:3]).to_list()
         raise DataError(
-            f"{left_out} of {len(known)} ratings are of items that the model does not know "
+            f"{n_dropped} of {len(known)} ratings are of items that the model does not know "
             f"(such as {', '.join(map(repr, few))}); drop them, or use ",
-            Option("unknown_items", "leave out"),
+            Option("unknown_items", "drop"),
             ".",
         )
     if not known.any():
@@ -47,7 +47,7 @@ def in_catalogue(
         n_users=ratings.n_users,
         n_items=len(shared.items),
     )
-    return table, left_out
+    return table, n_dropped
 
 
 def joined(shared: ItemPart, old: UserPart, users: Ids, new: Ratings) -> UserPart:

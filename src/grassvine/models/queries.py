@@ -10,8 +10,8 @@ import numpy as np
 from grassvine.data.ids import Ids, as_column, as_known
 from grassvine.data.tables.columns import guess_columns, named_column
 from grassvine.data.tables.files import Table
+from grassvine.data.tables.files.numerals import numbers_of
 from grassvine.data.tables.frames import numbers_in, open_frame
-from grassvine.data.tables.numerals import numbers_of
 from grassvine.data.tables.rating_input import Missing, ratings_from_frame
 from grassvine.data.tables.rating_table import Duplicates, RatingTable
 from grassvine.foundations.arrays import Array
@@ -89,7 +89,7 @@ def coordinates(model: SubspaceModel, table: Table) -> "pl.DataFrame":
 
 
 def owner_column(model: RatingsModel, table: Table, owner: object) -> str | None:
-    """Return the column of the owners, if the model tells users apart by them and the table has it.
+    """Return the column of owners, if the model identifies users by owner and the table has it.
 
     The parameters are those of :func:`predict_ratings`.
     """

@@ -19,8 +19,8 @@ from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array, Indices, as_basis, as_matrix, as_numbers
 from grassvine.foundations.errors import BasisError, DataError
 from grassvine.foundations.options import real_number
-from grassvine.problems.biased_completion import BiasedCompletionProblem, BiasedModel
 from grassvine.problems.completion import CompletionProblem
+from grassvine.sums.biased.problem import BiasedCompletionProblem, BiasedModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ class UserPart:
         """Check that the parts are consistent."""
         n_users = len(self.users)
         if not n_users:
-            raise DataError("the private part has no users; leave it out.")
+            raise DataError("the private part has no users; omit it.")
         weights = as_matrix(self.weights, n_items=n_users, name="weights", allow_empty=True)
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "biases", _vector("biases", self.biases, n_users))

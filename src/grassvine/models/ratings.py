@@ -37,10 +37,10 @@ class Predictions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FoldIn:
-    """A model with users solved from new ratings, and the number of ratings left out."""
+    """A model with users solved from new ratings, and the number of ratings that were dropped."""
 
     model: "RatingsModel"
-    left_out: int
+    n_dropped: int
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -245,11 +245,11 @@ class RatingsModel(Described):
         users, items : Ids
         ratings : Ratings
             Indexed by position in ``users`` and ``items``.
-        unknown_items : {"raise", "leave out"}, default="raise"
+        unknown_items : {"raise", "drop"}, default="raise"
             What to do with ratings of unknown items.
         """
-        table, left_out = in_catalogue(self.shared, users, items, ratings, unknown_items)
-        return FoldIn(replace(self, private=self.shared.users_from(users, table)), left_out)
+        table, n_dropped = in_catalogue(self.shared, users, items, ratings, unknown_items)
+        return FoldIn(replace(self, private=self.shared.users_from(users, table)), n_dropped)
 
     def with_users(
         self, users: Ids, items: Ids, ratings: Ratings, unknown_items: UnknownItems = "raise"
@@ -261,9 +261,9 @@ class RatingsModel(Described):
         """
         if self.private is None:
             return self.fold_in(users, items, ratings, unknown_items)
-        table, left_out = in_catalogue(self.shared, users, items, ratings, unknown_items)
+        table, n_dropped = in_catalogue(self.shared, users, items, ratings, unknown_items)
         private = joined(self.shared, self.private, users, table)
-        return FoldIn(replace(self, private=private), left_out)
+        return FoldIn(replace(self, private=private), n_dropped)
 
     def _facts(self) -> dict[str, object]:
         private = self.private
@@ -301,7 +301,7 @@ class RatingsModel(Described):
         return numbers
 
     def _owners(self, user: Indices) -> "dict[str, pl.Series]":
-        """Return a column of the owners of users, if ids are told apart by owner."""
+        """Return a column of the owners of users, if users are identified by id and owner."""
         if self.private is None or self.private.users.owners is None:
             return {}
         return {"owner": _at(self.private.users.owners, user)}

@@ -16,7 +16,7 @@ N_NAMED = 4  # components that an error names
 
 @dataclass(frozen=True)
 class Network:
-    """A connected network of agents; a disconnected one raises an error that lists its parts.
+    """A connected network of agents; a disconnected one is an error that lists its components.
 
     Parameters
     ----------

@@ -54,7 +54,10 @@ def exponential(n_agents: int) -> Network:
 
 
 def erdos_renyi(n_agents: int, probability: float, *, seed: int = 0) -> Network:
-    """Return a connected random network: pairs are linked with the given probability."""
+    """Return a connected random network: pairs are linked with the given probability.
+
+    Disconnected networks are drawn again, up to a limit.
+    """
     _count(n_agents)
     if real_number("probability", probability, least=0.0, error=NetworkError) > 1.0:
         raise NetworkError(f"probability is {probability:g}; choose a number from 0 to 1.")
@@ -75,7 +78,15 @@ def erdos_renyi(n_agents: int, probability: float, *, seed: int = 0) -> Network:
 
 
 def from_edges(edges: Iterable[Edge], n_agents: int | None = None) -> Network:
-    """Build a network from pairs of agent numbers."""
+    """Build a network from pairs of agent numbers.
+
+    Parameters
+    ----------
+    edges : iterable of pairs of int
+        Links between agents, which are numbered from 0.
+    n_agents : int, optional
+        By default, one more than the largest agent number.
+    """
     links = tuple(as_edge(edge) for edge in edges)
     if n_agents is None:
         n_agents = 1 + max((larger for _, larger in links), default=0)

@@ -21,6 +21,32 @@ if TYPE_CHECKING:
 MAX_SEARCHES = 64
 
 
+@dataclass(frozen=True, slots=True)
+class Route:
+    """When an agent sends in every round of sums, and to whom.
+
+    Parameters
+    ----------
+    parent : int
+        The agent that it sends partial sums to; −1 for the root.
+    n_slots : int
+        The number of slots of a round.
+    n_upward : int
+        The first slots of a round, in which partial sums go up; in the others totals go down.
+    sends_up : int
+        The slot of a round at which it sends its partial sum.
+    sends_down : int
+        The slot of a round at which it sends the total to its children; −1, the slot before the
+        round, for an agent without children.
+    """
+
+    parent: int
+    n_slots: int
+    n_upward: int
+    sends_up: int
+    sends_down: int
+
+
 @dataclass(frozen=True)
 class Tree:
     """A rooted spanning tree, given by the parent of each agent; −1 for the root."""
@@ -59,28 +85,27 @@ class Tree:
         if not self.height:
             return Timetable.from_deliveries(1, [[(0, 0)]] * n_rounds)
         up: list[list[Delivery]] = [[] for _ in range(self.height)]
-        for agent, parent in enumerate(self.parents):
-            if parent >= 0:
-                up[self.height - self.depths[agent]].append((agent, parent))
+        for agent, route in enumerate(self.routes):
+            if route.parent >= 0:
+                up[route.sends_up].append((agent, route.parent))
         down = [[(parent, agent) for agent, parent in slot] for slot in reversed(up)]
         one = Timetable.from_deliveries(len(self.parents), [*up, *down])
         return one.rearranged(np.tile(np.arange(one.n_slots), n_rounds))
 
-    def is_upward(self, slot: int) -> bool:
-        """Return whether a slot of :meth:`rounds` sends partial sums up rather than totals down."""
-        return not self.height or slot % (2 * self.height) < self.height
-
-    def first_slot(self, number: int) -> int:
-        """Return the first slot of a round; rounds count from 0."""
-        return 2 * self.height * number
-
-    def forwarding_slot(self, agent: int, number: int) -> int:
-        """Return the slot at which an agent sends the total of a round to its children.
-
-        For an agent without children, it is the slot before the round.
-        """
-        within = self.height + self.depths[agent] if self.children(agent) else -1
-        return self.first_slot(number) + within
+    @cached_property
+    def routes(self) -> tuple[Route, ...]:
+        """The route of each agent in :meth:`rounds`; a single agent sends up to itself."""
+        height = self.height
+        return tuple(
+            Route(
+                parent=parent,
+                n_slots=max(2 * height, 1),
+                n_upward=max(height, 1),
+                sends_up=height - depth,
+                sends_down=height + depth if self.children(agent) else -1,
+            )
+            for agent, (parent, depth) in enumerate(zip(self.parents, self.depths, strict=True))
+        )
 
     @cached_property
     def _children(self) -> tuple[tuple[int, ...], ...]:

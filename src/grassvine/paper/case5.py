@@ -222,8 +222,8 @@ CASE = Case(
     name="case5",
     title="Case 5: MovieLens and Netflix",
     setup=(
-        "A random 80 % of the ratings, centred by their mean, is divided among agents by user; the "
-        "Fréchet mean of the agents' subspaces predicts the other 20 %, clipped to the range of "
+        "A random 80% of the ratings, centred by their mean, is divided among agents by user; the "
+        "Fréchet mean of the agents' subspaces predicts the other 20%, clipped to the range of "
         "the ratings. Gossip runs for 400(N−1) slots with unit steps; only ρ is chosen. RTRMC "
         "solves the same problem on pooled ratings, the exact method by sums along the path. With "
         "biases, it fits another model: an intercept, item biases, user biases and factors, whose "

@@ -159,7 +159,7 @@ CASE = Case(
     name="case7",
     title="Case 7: Parkinsons and School",
     setup=(
-        "80 % of the samples of each task are used for training. Six agents hold the tasks in "
+        "80% of the samples of each task are used for training. Six agents hold the tasks in "
         "order; λ = 0.1, ρ = 1e6, 200(N−1) slots. The NMSE of a task is its test MSE over the "
         "variance of its training labels."
     ),

@@ -17,9 +17,9 @@ from grassvine.paper.runs import run_batch, run_variant
 from grassvine.paper.scores import squared_errors, squared_errors_with_biases
 from grassvine.paper.tuning import N_FOLDS, Fold, with_best_step
 from grassvine.paper.variants import Variant, precon_stochastic_gossip
-from grassvine.problems import BiasedCompletionProblem, BiasedModel, CompletionProblem
+from grassvine.problems import CompletionProblem
 from grassvine.runs import Run
-from grassvine.sums import BiasedFactorization
+from grassvine.sums import BiasedCompletionProblem, BiasedFactorization, BiasedModel
 
 BATCH = "RTRMC (batch)"
 TEST_SHARE = 0.2
@@ -36,7 +36,7 @@ class Protocol:
 
 @dataclass(frozen=True)
 class RatingsExperiment:
-    """Learn from 80 % of the ratings, centred by their mean, and predict the other 20 %.
+    """Learn from 80% of the ratings, centred by their mean, and predict the other 20%.
 
     Parameters
     ----------

@@ -8,12 +8,8 @@ import numpy as np
 from grassvine.data import Ratings, Tasks
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.blas import one_blas_thread
-from grassvine.problems import (
-    BiasedCompletionProblem,
-    BiasedModel,
-    CompletionProblem,
-    MultitaskProblem,
-)
+from grassvine.problems import CompletionProblem, MultitaskProblem
+from grassvine.sums import BiasedCompletionProblem, BiasedModel
 
 
 def squared_errors(

@@ -37,7 +37,7 @@ def best(
 ) -> Variant:
     """Return the variant with the smallest error on held-out data.
 
-    Among variants within 10 % of the smallest error, the one whose agents agree best wins.
+    Among variants within 10% of the smallest error, the one whose agents agree best wins.
     """
     trials = []
     for number, candidate in enumerate(candidates, 1):

@@ -158,7 +158,7 @@ def _samples(plan: GroupPlan, path: str, how: Reading) -> OwnTable:
     read = read_table(path, separator=how.separator, skip_rows=how.skip_rows, encoding=how.encoding)
     table = samples_from_frame(read, _columns(plan.learning.catalogue))
     data = MemberSamples(plan.learning, table.samples)
-    return OwnTable(data, table.hash(), table.assumed, {"samples": len(table.samples)})
+    return OwnTable(data, table.digest(), table.assumed, {"samples": len(table.samples)})
 
 
 def _columns(catalogue: Catalogue) -> list[str]:

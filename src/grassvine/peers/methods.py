@@ -9,7 +9,7 @@ from numpy.random import Generator
 
 from grassvine.estimators.options import gossip_by_name
 from grassvine.estimators.pca import TOLERANCE
-from grassvine.estimators.rating_models import Biased
+from grassvine.estimators.rating_models import biased
 from grassvine.foundations.arrays import Array
 from grassvine.gossip import Gossip
 from grassvine.networks.graph import Network
@@ -48,7 +48,7 @@ def fit_by_sums(learning: Learning) -> ProgramMethod:
         method = Exact(tol=TASKS_TOLERANCE)
     elif choice.name == EXACT:
         assert choice.regularization is not None
-        method = Biased((learning.rank,), choice.regularization).method
+        method = biased((learning.rank,), choice.regularization).method
     else:
         method = Validated() if choice.regularization == "auto" else Exact()
     return cast(ProgramMethod, method)

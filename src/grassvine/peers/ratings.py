@@ -14,8 +14,9 @@ from grassvine.models import BiasedSolver, ItemPart, RatingsModel, SubspaceSolve
 from grassvine.peers.learning import EXACT, Learning
 from grassvine.peers.methods import gossip_of
 from grassvine.peers.totals import Totals
-from grassvine.problems import BiasedCompletionProblem, BiasedModel, CompletionProblem, Problem
+from grassvine.problems import CompletionProblem, Problem
 from grassvine.protocol.agent import State
+from grassvine.sums import BiasedCompletionProblem, BiasedModel
 from grassvine.sums.program import Iterate, Subprogram, all_reduce
 
 COUNTS, RANGES = "total.counts", "total.ranges"

@@ -1,7 +1,6 @@
 """Local problems of the agents, independent of geometry and network."""
 
 from grassvine.problems.base import Evaluation, LocalProblem, Problem, TwiceDifferentiable
-from grassvine.problems.biased_completion import BiasedCompletionProblem, BiasedModel
 from grassvine.problems.completion import CompletionProblem
 from grassvine.problems.custom import CustomProblem
 from grassvine.problems.multitask import MultitaskProblem
@@ -9,8 +8,6 @@ from grassvine.problems.parts import LoadedProblem, ProblemSource, problems_of
 from grassvine.problems.pca import PCAProblem
 
 __all__ = [
-    "BiasedCompletionProblem",
-    "BiasedModel",
     "CompletionProblem",
     "CustomProblem",
     "Evaluation",

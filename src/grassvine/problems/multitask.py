@@ -50,7 +50,15 @@ class _Stacked:
 
 @dataclass(frozen=True)
 class MultitaskProblem:
-    """Regression tasks of one agent, with ridge strength λ (``alpha``) on the weights."""
+    """Regression tasks of one agent, with weights in a common subspace.
+
+    Parameters
+    ----------
+    tasks : Tasks
+        Features and targets of each task.
+    alpha : float, default=0.0
+        Regularisation strength λ ≥ 0 of the weights.
+    """
 
     tasks: Tasks
     alpha: float = 0.0

@@ -1,4 +1,4 @@
-"""Problems of the parts of a ratings table, in memory or loaded where they are solved."""
+"""Problems of the parts of a ratings table, in memory or loaded by the agents."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,14 +19,14 @@ RatingsSource: TypeAlias = Ratings | Callable[[], Ratings]
 
 @dataclass(frozen=True, slots=True)
 class LoadedProblem:
-    """Calling it loads one agent's ratings and returns its problem.
+    """A callable that loads one agent's ratings and returns its problem.
 
     Parameters
     ----------
     load : function
         Returns the ratings, such as a part of a :class:`RatingDataset`.
     create : function
-        Returns the problem of ratings.
+        Returns the problem for these ratings.
     """
 
     load: Callable[[], Ratings]
@@ -44,7 +44,7 @@ def problems_of(
     centre: float = 0.0,
     **options: Any,
 ) -> list[ProblemSource]:
-    """Return one problem per agent, or a function that loads it where the agent runs.
+    """Return for each agent a problem, or a function that loads it where the agent runs.
 
     Parameters
     ----------
@@ -53,8 +53,8 @@ def problems_of(
         :class:`RatingDataset`.
     problem : class
         :class:`CompletionProblem` or :class:`BiasedCompletionProblem`.
-    centre : float
-        Subtracted from each rating.
+    centre : float, default=0.0
+        Constant that is subtracted from each rating.
     **options
         Options of the problem, such as ``unobserved``.
     """

@@ -12,10 +12,15 @@ from grassvine.problems.base import Evaluation, as_argument
 
 @dataclass(frozen=True)
 class PCAProblem:
-    """PCA of the samples of one agent, samples×items; centring is left to the caller.
+    """PCA of the samples of one agent, which the caller must centre.
 
     The weights are the coordinates W = XU, and the squared error is that of the projection,
     ‖X − XUUᵀ‖². A unit step is one orthogonal iteration.
+
+    Parameters
+    ----------
+    samples : array of shape (n_samples, n_items)
+        X, with centred columns.
     """
 
     samples: Array

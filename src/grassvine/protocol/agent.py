@@ -31,9 +31,9 @@ class Agent(Protocol):
     def precompute(self, slot: int) -> Callable[[], None] | None:
         """Return a computation that can run before a slot, without any message, or None.
 
-        An engine may run it, also concurrently for several agents, or skip it: the result is then
+        An engine may run it, concurrently for several agents, or skip it: the result is then
         computed when it is needed. It has no other visible effect. Only an agent that sent or
-        received at the slot before can have a new one.
+        received a message at the previous slot can have a new one.
         """
         ...
 
@@ -53,7 +53,11 @@ class Agent(Protocol):
         ...
 
     def conclude(self, slot: int) -> StepReport:
-        """Report the final state after the last slot, without changing it."""
+        """Report the state before a slot, without changing it.
+
+        Engines ask for it after the last slot, and before slot 0 for a cost that identifies the
+        agent's data in checkpoints.
+        """
         ...
 
     def state(self) -> State:

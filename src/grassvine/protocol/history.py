@@ -46,10 +46,20 @@ class History(Described):
             "rows": len(self),
             "agents": len(np.unique(self["agent"])),
             "updates": int(updates.max(initial=0)),
-            "messages": int(self["messages"].sum()),
-            "sent": size_in_words(int(self["bytes"].sum())),
+            "messages": self.n_messages,
+            "sent": size_in_words(self.n_bytes),
             **({"final_cost": float(final["cost"].sum())} if len(final) else {}),
         }
+
+    @property
+    def n_messages(self) -> int:
+        """The number of messages sent."""
+        return int(self["messages"].sum())
+
+    @property
+    def n_bytes(self) -> int:
+        """The total size of the arrays sent, in bytes."""
+        return int(self["bytes"].sum())
 
     def of_agent(self, agent: int) -> "History":
         """Return the rows of one agent: its updates in order, then its final state."""

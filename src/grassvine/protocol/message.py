@@ -50,8 +50,8 @@ def decode(data: bytes, shapes: Shapes, *, sender: int, slot: int) -> Message:
     types and values (:func:`checked_message`). The arrays are copied, so that they are aligned.
     """
     what = _named(sender, slot)
-    expected = 16 + sum(8 * math.prod(shape) for shape in shapes.values())
-    if not expected < len(data) <= expected + MAX_HEADER_BYTES:
+    expected = _content_bytes(shapes)
+    if not expected < len(data) <= encoded_bound(shapes):
         raise MessageError(
             f"{what} has {len(data)} bytes, not {expected} plus a short header; {SAME_PLAN}"
         )
@@ -73,12 +73,17 @@ def decode(data: bytes, shapes: Shapes, *, sender: int, slot: int) -> Message:
     return checked_message(message, shapes, sender=sender, slot=slot)
 
 
+def encoded_bound(shapes: Shapes) -> int:
+    """Return the largest size in bytes of an encoded message with these arrays."""
+    return _content_bytes(shapes) + MAX_HEADER_BYTES
+
+
 def checked_message(message: Message, shapes: Shapes, *, sender: int, slot: int) -> Message:
     """Return the message expected from a sender at a slot, or raise :class:`MessageError`.
 
-    Its numbers must be finite; the arrays returned are aligned and C-ordered. Every engine passes
-    every message through this gate before an agent receives it, so that an error names the sender
-    and not an agent that computed with its numbers later.
+    Its numbers must be finite; the arrays returned are aligned and C-ordered. Every engine
+    checks every message with this function before an agent receives it, so that an error names the
+    sender rather than an agent that used the numbers later.
     """
     what = _named(sender, slot)
     if (message.sender, message.slot) != (sender, slot):
@@ -97,6 +102,10 @@ def checked_message(message: Message, shapes: Shapes, *, sender: int, slot: int)
             )
     arrays = {name: np.require(message.arrays[name], requirements=["C", "A"]) for name in shapes}
     return Message(sender, slot, arrays)
+
+
+def _content_bytes(shapes: Shapes) -> int:
+    return 16 + sum(8 * math.prod(shape) for shape in shapes.values())
 
 
 def _named(sender: int, slot: int) -> str:

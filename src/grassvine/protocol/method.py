@@ -47,7 +47,7 @@ class Setup(Protocol):
 
 @runtime_checkable
 class ChecksNetwork(Protocol):
-    """A method that can tell, without drawing it, whether a timetable can be drawn."""
+    """A method that can check, without drawing a timetable, whether it can be drawn."""
 
     def check_network(self, network: Network) -> None:
         """Raise :class:`NetworkError` if there is no timetable for a network."""

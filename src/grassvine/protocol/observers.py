@@ -10,8 +10,16 @@ from grassvine.protocol.report import Observer, StepReport
 class EarlyStop:
     """An observer that stops a run when every agent has converged.
 
-    An agent has converged after ``n_iter_no_change`` updates in a row in which its cost changed by
-    at most the fraction ``cost_change`` and the neighbour it met was at most ``distance`` away.
+    Parameters
+    ----------
+    n_agents : int
+        Number of agents of the run.
+    cost_change : float, default=1e-6
+        Largest relative change of the cost in an update of a converged agent.
+    distance : float, default=inf
+        Largest distance between a converged agent and the neighbour that it meets.
+    n_iter_no_change : int, default=5
+        Number of consecutive updates in which an agent must meet both conditions.
     """
 
     def __init__(

@@ -12,8 +12,8 @@ class StepReport:
     Cost and distance are by-products of the update, so reports need no extra messages.
     After the last slot each agent reports its final state, with ``step`` 0 and no neighbour (−1).
     Methods with a stopping criterion set ``finished`` to the reason; a run ends when all agents
-    have finished. ``share`` is the estimated share of the run that is done; it is for displays of
-    progress only and is not recorded.
+    have finished. ``share`` is the estimated fraction of the run that is done; it is used for
+    displays of progress only and is not recorded.
     """
 
     agent: int

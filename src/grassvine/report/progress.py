@@ -1,4 +1,4 @@
-"""Progress of a task: the share that is done and the expected time, on a terminal or in a notebook.
+"""Progress bars with the remaining time, on a terminal or in a notebook.
 
 Nothing is shown if standard error is a file or a pipe.
 """
@@ -11,22 +11,22 @@ from typing import Any, Protocol
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from grassvine.protocol.remaining import RemainingTime, in_words
 from grassvine.protocol.report import StepReport
+from grassvine.report.remaining import RemainingTime, in_words
 
 
 class ProgressBar:
-    """A bar with the share that is done, the elapsed and the expected time.
+    """A progress bar with the elapsed and the remaining time.
 
-    It is an observer of runs, which know their share, and a context manager. Other tasks call
-    :meth:`update`. Until the share is known, the bar only shows that the task is alive.
+    It is a context manager, and an observer of runs, which report their progress. Other operations
+    call :meth:`update`. Until the progress is known, the bar is animated only.
 
     Parameters
     ----------
     title : str
         What is being done.
     passing : bool, default=False
-        Whether to remove the bar at the end, for example if it shows one of many tasks.
+        Whether to remove the bar at the end, for example if it shows one of many operations.
     """
 
     only_watches = True
@@ -36,12 +36,12 @@ class ProgressBar:
         self._remaining = RemainingTime()
 
     def __call__(self, report: StepReport) -> None:
-        """Show the share of a run."""
+        """Show the progress of a run."""
         if report.neighbour != -1:
             self.update(report.share)
 
     def update(self, share: float, title: str | None = None) -> None:
-        """Show a share between 0 and 1, and optionally another title."""
+        """Show the completed fraction, between 0 and 1, and optionally another title."""
         if not math.isnan(share):
             self._screen.show(share, in_words(self._remaining.update(share)), title)
 

@@ -1,9 +1,12 @@
-"""Pictures of a run: cost, network, agreement and angles, candidates and predictions."""
+"""Pictures of a run: cost, network, agreement and angles, candidates and predictions.
+
+What is not in the history of a run, a picture takes from its tables (:func:`run_tables`).
+"""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.extras import load_extra
@@ -20,12 +23,32 @@ from grassvine.report.displays import (
     ValidationDisplay,
 )
 from grassvine.report.displays.canvas import SHAPE
+from grassvine.report.displays.predictions import calibration
 from grassvine.report.displays.traces import uses_sums
 from grassvine.report.figure import SETTINGS, render
 
+VALIDATION, HELD_OUT, TRAINING = "validation", "held-out predictions", "training predictions"
 # Tables of predictions in order of preference, and what they are of.
-PREDICTIONS = {"held-out predictions": "held-out values", "training predictions": "training values"}
-Tables = Mapping[str, Mapping[str, Array]]
+PREDICTIONS = {HELD_OUT: "held-out values", TRAINING: "training values"}
+Tables: TypeAlias = Mapping[str, Mapping[str, Array]]
+
+
+def run_tables(
+    candidates: Mapping[str, Array] | None, truth: Array, predicted: Array, *, held_out: bool
+) -> Tables:
+    """Return the tables of a run that predicts values.
+
+    Parameters
+    ----------
+    candidates : dict of arrays or None
+        The candidates that the agents validated, if any.
+    truth, predicted : array
+        Values and their predictions.
+    held_out : bool
+        Whether the values were held out from the fit.
+    """
+    tables = {HELD_OUT if held_out else TRAINING: calibration(truth, predicted)}
+    return tables if candidates is None else {**tables, VALIDATION: candidates}
 
 
 def run_pictures(
@@ -38,7 +61,7 @@ def run_pictures(
     (``"held-out predictions"``, ``"training predictions"``), there are pictures of these.
     """
     tables, sums = tables or {}, uses_sums(history)
-    path, x = tables.get("validation", {}), "updates" if sums else "slots"
+    path, x = tables.get(VALIDATION, {}), "updates" if sums else "slots"
     draw: dict[str, Callable[[Any], Any]] = {
         "cost": (
             (lambda ax: CandidatesDisplay(history, path).plot(ax))

@@ -34,7 +34,7 @@ class Plan:
         Geometry of the bases.
     seed : int, default=0
         Random seed. All random numbers are drawn before slot 0, from independent named streams.
-    first : array of shape (n_items, rank), optional
+    initial_basis : array of shape (n_items, rank), optional
         Starting point of all agents, such as an earlier result; random by default. A plan with a
         given starting point cannot be written as TOML.
     """
@@ -45,7 +45,7 @@ class Plan:
     method: Method = field(default_factory=Exact)
     geometry: Geometry = field(default_factory=Grassmann)
     seed: int = 0
-    first: Array | None = field(default=None, repr=False, compare=False)
+    initial_basis: Array | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -67,12 +67,11 @@ class Plan:
 
     def start(self, agent: int) -> Array:
         """Return the starting point of an agent."""
-        if self.first is not None:
+        if self.initial_basis is not None:
             return self.geometry.as_point(
-                self.first, n_items=self.n_items, rank=self.rank, name="first"
+                self.initial_basis, n_items=self.n_items, rank=self.rank, name="initial_basis"
             )
-        rng = stream(self.seed, "start", agent)
-        return self.geometry.random_point(self.n_items, self.rank, rng)
+        return self._random_start(agent) if agent else self._common_start
 
     def agent(self, number: int, problem: Problem) -> Agent:
         """Create the agent for a problem."""
@@ -91,10 +90,21 @@ class Plan:
         text = self.to_toml() + self.timetable.digest()
         return hashlib.sha256(text.encode()).hexdigest()
 
+    @cached_property
+    def _common_start(self) -> Array:
+        """The starting point of agent 0, which exact methods give to every agent."""
+        return self._random_start(0)
+
+    def _random_start(self, agent: int) -> Array:
+        rng = stream(self.seed, "start", agent)
+        return self.geometry.random_point(self.n_items, self.rank, rng)
+
     def to_toml(self) -> str:
         """Return the plan as TOML."""
-        if self.first is not None:
-            raise PlanError("a plan with a starting point cannot be written as TOML; omit first.")
+        if self.initial_basis is not None:
+            raise PlanError(
+                "a plan with a starting point cannot be written as TOML; omit initial_basis."
+            )
         return plan_file.write(self)
 
     @classmethod

@@ -23,7 +23,7 @@ from grassvine.networks import (
     PoissonClocks,
     Recorded,
 )
-from grassvine.sums.biased import BiasedFactorization
+from grassvine.sums.biased.method import BiasedFactorization
 from grassvine.sums.exact import Exact
 from grassvine.sums.validated import Validated
 

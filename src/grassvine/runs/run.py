@@ -1,12 +1,14 @@
 """Run a plan on problems."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from grassvine.engines.base import Engine
-from grassvine.engines.local import LocalEngine
+from grassvine.engines.in_process import LocalEngine
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.foundations.described import Described, size_in_words
@@ -17,6 +19,7 @@ from grassvine.protocol.history import History, Recorder
 from grassvine.protocol.observers import AllFinished, CombinedObserver, TimetableShare
 from grassvine.protocol.report import Observer
 from grassvine.runs.plan import Plan
+from grassvine.sums.progress import PREFIX
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,14 +89,24 @@ class Run(Described):
         return math.degrees(self.neighbour_distance)
 
     @property
+    def validation_path(self) -> Mapping[str, Array] | None:
+        """The candidates that the agents validated, or None if the method validates none."""
+        found = {
+            name.removeprefix(PREFIX): array.astype(np.float64)
+            for name, array in self.states[0].items()
+            if name.startswith(PREFIX)
+        }
+        return found or None
+
+    @property
     def messages(self) -> int:
         """The number of messages sent."""
-        return int(self.history["messages"].sum())
+        return self.history.n_messages
 
     @property
     def bytes(self) -> int:
         """The total size of the arrays sent, in bytes."""
-        return int(self.history["bytes"].sum())
+        return self.history.n_bytes
 
 
 def run(
@@ -129,10 +142,10 @@ def run(
             "pass one problem per agent."
         )
     factories = [_AgentFactory(plan, number, source) for number, source in enumerate(problems)]
-    recorder = Recorder()
-    watching = [TimetableShare(plan.timetable.n_slots, observer) for observer in observers]
+    timetable, recorder = plan.timetable, Recorder()
+    watching = [TimetableShare(timetable.n_slots, observer) for observer in observers]
     observe = CombinedObserver(recorder, AllFinished(len(factories)), *watching)
-    outcome = (engine or LocalEngine()).run(factories, plan.timetable, observe)
+    outcome = (engine or LocalEngine()).run(factories, timetable, observe)
     return Run(
         plan=plan,
         bases=tuple(plan.geometry.as_point(state["basis"]) for state in outcome.states),

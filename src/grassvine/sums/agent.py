@@ -15,8 +15,8 @@ from grassvine.protocol.agent import State
 from grassvine.protocol.message import Message, Shapes
 from grassvine.protocol.report import StepReport
 from grassvine.protocol.restore import checked_arrays, require_equal_state
-from grassvine.sums.candidates import PREFIX
 from grassvine.sums.program import Compute, Program, ProgramOutcome, flat, shaped
+from grassvine.sums.progress import PREFIX
 
 
 class SumAgent:
@@ -34,8 +34,7 @@ class SumAgent:
         self._id = number
         self._problem = problem
         self._program = program
-        self._parent = tree.parents[number]
-        self._tree = tree
+        self._route = tree.routes[number]
         self._updates = 0
         self._checksum = 0
         self._finished = ""
@@ -55,8 +54,9 @@ class SumAgent:
 
     def outgoing(self, slot: int) -> Message:
         """Return the partial sum on the way up or the total on the way down; empty at the end."""
-        over = bool(self._finished) and slot >= self._tree.first_slot(self._updates)
-        if not (self._tree.is_upward(slot) or over):
+        upward = slot % self._route.n_slots < self._route.n_upward
+        over = bool(self._finished) and slot >= self._route.n_slots * self._updates
+        if not (upward or over):
             return Message(self._id, slot, {"sum": self._total})
         self._compute_part()
         return Message(self._id, slot, {"sum": self._partial})
@@ -68,7 +68,7 @@ class SumAgent:
 
     def precompute(self, slot: int) -> Callable[[], None] | None:
         """Return the computation of its part, unless the last total is still to be forwarded."""
-        forwarded = self._tree.forwarding_slot(self._id, self._updates - 1)
+        forwarded = self._route.n_slots * (self._updates - 1) + self._route.sends_down
         return self._compute_part if self._pending and slot > forwarded else None
 
     def meet(self, slot: int, inbox: Sequence[Message]) -> StepReport:
@@ -81,11 +81,11 @@ class SumAgent:
         others = [message for message in inbox if message.sender != self._id]
         self._log_entry = []
         if not self._finished:
-            if not others or inbox[0].sender == self._parent:
+            if not others or inbox[0].sender == self._route.parent:
                 self._receive_total(arrived[0], self._shapes)
             else:
                 self._partial = self._part + sum(arrived)
-                if self._parent < 0:
+                if self._route.parent < 0:
                     self._receive_total(self._partial, self._shapes)
         return StepReport(
             agent=self._id,
@@ -155,7 +155,7 @@ class SumAgent:
     def _replay(self, log_entry: State) -> None:
         what = f"log entry {self._updates} of agent {self._id}"
         if self._finished:
-            raise MessageError(f"{what} comes after the end of its program; leave it out.")
+            raise MessageError(f"{what} comes after the end of its program; omit it.")
         places = [str(place) for place in range(len(log_entry))]
         shapes = {place: np.shape(log_entry[place]) for place in places if place in log_entry}
         arrays = checked_arrays(log_entry, shapes, what)

@@ -1,9 +1,9 @@
 r"""Principal components over sums: the leading eigenspace of C = ΣC_i, with C_i = X_iᵀX_i.
 
-There are two ways, and the one that sends less is taken:
+Of two algorithms, the one that sends less is used:
 
-- One sum of C itself, its lower triangle of m(m+1)/2 numbers.
-- A block Krylov space (``krylov.py``): a sum of C·V for every block V, m numbers a column. About
+- One sum of C itself: its lower triangle, m(m+1)/2 numbers.
+- A block Krylov space (``krylov.py``): a sum of C·V for every block V, m numbers per column. About
   8(r+1) columns are needed until the residual is at rounding level: 19–29 for r = 2, 43–63 for 5,
   140–222 for 20, on digits, noisy images and spectra i⁻¹ and i⁻²; many more where eigenvalue r
   hardly differs from the next. The distance of U from the eigenspace is at most about
@@ -11,9 +11,9 @@ There are two ways, and the one that sends less is taken:
 
 The first block has r random columns, or an eigenvalue of multiplicity r could not be found.
 
-Where a share of the variance is asked for instead of r, the trace of C is summed first. Each time r
-components are found that explain too little, at least (share·tr C − Σθ)/θ_r more are needed,
-because no further eigenvalue exceeds θ_r; so never more are found than are needed.
+If a fraction of the variance is requested instead of r, the trace of C is summed first. Whenever r
+components explain too little, at least (share·tr C − Σθ)/θ_r more are needed, because no further
+eigenvalue exceeds θ_r; so no more components are computed than needed.
 """
 
 import math
@@ -29,7 +29,7 @@ from grassvine.sums.program import Iterate, Program, ProgramOutcome, all_reduce
 
 # A Krylov space is expected to need this number of columns for each component.
 COLUMNS_PER_COMPONENT = 8
-# For a share of the variance: above, the eigenvectors of C take each agent too long.
+# For a fraction of the variance: with more items, the eigenvectors of C take each agent too long.
 MAX_ITEMS = 2000
 # A Krylov space is restarted with its best blocks, to bound memory and work.
 MAX_BLOCKS, KEPT_BLOCKS = 30, 3
@@ -40,7 +40,8 @@ def principal_components(
 ) -> Program:
     """Compute the leading components of the samples of all agents.
 
-    With a share, as many as explain more than it; the columns of ``start`` are a first guess.
+    With ``share``, as many as explain more than this fraction of the variance; the number of
+    columns of ``start`` is then an initial guess.
     """
     n_items, rank = start.shape
     n_columns, wanted = COLUMNS_PER_COMPONENT * (rank + 1), 0.0

@@ -1,4 +1,4 @@
-r"""Completion with increasing rank, for tables on which random starts get stuck.
+r"""Rank continuation: completion with increasing rank, for tables on which random starts fail.
 
 Rank 1 starts with the dominant direction of the table, found by power iterations over sums. At each
 rank conjugate gradients run until the cost hardly falls; then the dominant direction of the

@@ -43,30 +43,31 @@ from grassvine.sums.program import (
     all_reduce,
     map_iterates,
 )
-from grassvine.sums.share import descent_share, with_share
+from grassvine.sums.progress import descent_share, with_share
 
 ROUNDING = 1e-14  # about how far a gradient norm can fall
 
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """Batch optimisers on sums over all agents along a spanning tree; nothing to tune.
+    """Exact method: batch optimisation over sums along a spanning tree, without tuning.
 
-    Completion and multitask regression use conjugate gradients. PCA takes one sum of the matrix
-    itself or a block Krylov method, whichever sends less.
+    Completion and multitask regression use conjugate gradients. PCA sums the covariance matrix
+    itself or uses a block Krylov method, whichever sends less.
 
     Parameters
     ----------
-    tol : float
+    tol : float, default=1e-8
         Stop when the gradient norm has fallen to this fraction of its initial value. Principal
         components are always computed to rounding error, which takes hardly longer.
-    by_rank : bool
-        Complete a table by rank continuation from the data, instead of from a random start.
-    max_iter : int
+    by_rank : bool, default=True
+        Whether to complete a table by rank continuation, starting from the data, instead of from a
+        random start.
+    max_iter : int, default=2000
         Maximum number of iterations; each is one sum over all agents.
-    explained_variance_ratio : float
-        Principal components: if positive, as many as explain more than this share of the variance;
-        the rank of the plan is only a first guess then.
+    explained_variance_ratio : float, default=0.0
+        If positive, compute as many principal components as explain more than this fraction of the
+        variance; the rank of the plan is then only an initial guess.
     """
 
     works_alone: ClassVar[bool] = True
@@ -96,7 +97,7 @@ class Exact:
     def agent(self, plan: Setup, number: int, problem: Problem) -> SumAgent:
         """Create the agent for a problem."""
         if not isinstance(plan.geometry, Grassmann):
-            raise PlanError("the exact method needs the Grassmann geometry; leave geometry out.")
+            raise PlanError("the exact method needs the Grassmann geometry; omit geometry.")
         program = self.program(problem, plan.start(0), plan.seed)
         return SumAgent(number, problem, program, plan.network.tree)
 
@@ -123,7 +124,7 @@ class Exact:
         if self.explained_variance_ratio:
             raise PlanError(
                 f"explained_variance_ratio is for principal components, not for "
-                f"{type(problem).__name__}; leave it out."
+                f"{type(problem).__name__}; omit it."
             )
         descent = yield from self._descend(problem, start, seed)
         return ProgramOutcome(descent.point.iterate, descent.reason)

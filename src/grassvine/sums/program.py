@@ -12,6 +12,7 @@ totals without any.
 import math
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate, pairwise
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -93,9 +94,11 @@ def flat(arrays: Sequence[ArrayLike]) -> tuple[Array, list[tuple[int, ...]]]:
 
 def shaped(numbers: Array, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
     """Return the arrays that :func:`flat` concatenated."""
-    ends = np.cumsum([math.prod(shape) for shape in shapes])
-    pieces = np.split(numbers, ends[:-1])
-    return [piece.reshape(shape) for piece, shape in zip(pieces, shapes, strict=True)]
+    ends = list(accumulate((math.prod(shape) for shape in shapes), initial=0))
+    return [
+        numbers[start:end].reshape(shape)
+        for (start, end), shape in zip(pairwise(ends), shapes, strict=True)
+    ]
 
 
 def map_iterates(

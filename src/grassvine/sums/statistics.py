@@ -1,16 +1,18 @@
 """Statistics of the ratings of all agents, by one sum."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array
+from grassvine.sums.common import computed_once
 from grassvine.sums.program import Iterate, Subprogram, all_reduce
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class RatingStatistics:
     """Counts per item, number of users with ratings, mean and standard deviation."""
 
@@ -37,7 +39,12 @@ def rating_statistics(ratings: Ratings, iterate: Iterate) -> Subprogram[RatingSt
         n_users = float(np.count_nonzero(np.diff(ratings.starts)))
         return counts, n_users, float(values.sum()), float(values @ values)
 
-    counts, n_users, total, squares = yield from all_reduce(iterate, own)
+    return _from_sums((yield from all_reduce(iterate, own)))
+
+
+@computed_once
+def _from_sums(sums: Sequence[Array]) -> RatingStatistics:
+    counts, n_users, total, squares = sums
     n_ratings = max(counts.sum(), 1.0)
     centre = float(total / n_ratings)
     variance = max(float(squares / n_ratings) - centre * centre, 0.0)

@@ -17,13 +17,13 @@ from grassvine.protocol.method import Setup
 from grassvine.sums.agent import SumAgent
 from grassvine.sums.exact import with_full_rank
 from grassvine.sums.program import Program
-from grassvine.sums.share import descent_share, with_share
+from grassvine.sums.progress import descent_share, with_share
 from grassvine.sums.validation import choose_and_fit
 
 
 @dataclass(frozen=True, slots=True)
 class Validated:
-    """Completion by sums along a tree, with λ, rank and stopping chosen on held-out entries.
+    """Exact method for completion whose λ, rank and stopping point are chosen on held-out entries.
 
     The entries are centred by their mean over all agents. An agent's state contains the basis, the
     ``centre`` and λ (``unobserved``) of the paper's formulation. ``Exact`` fits the same
@@ -31,19 +31,19 @@ class Validated:
 
     Parameters
     ----------
-    unobserved : float or "auto"
+    unobserved : float or "auto", default="auto"
         λ in [0, 1); ``"auto"`` chooses it on held-out entries.
-    any_rank : bool
-        Whether to choose a rank, up to the plan's, on the same entries.
-    share : float
-        The share of its entries that each agent holds out.
-    n_iter_no_change : int
-        Stop a descent after this many iterations in a row without a lower held-out error.
-    tol : float
+    any_rank : bool, default=False
+        Whether to choose the rank, up to that of the plan, on the same entries.
+    share : float, default=0.1
+        Fraction of its entries that each agent holds out.
+    n_iter_no_change : int, default=5
+        Stop a descent after this many consecutive iterations without a lower held-out error.
+    tol : float, default=1e-6
         Stop a descent when the gradient norm has fallen to this fraction of its initial value.
-    max_descent_iter : int
+    max_descent_iter : int, default=100
         Maximum number of iterations of one descent.
-    max_iter : int
+    max_iter : int, default=5000
         Maximum number of iterations; each is one sum over all agents.
     """
 
@@ -64,7 +64,7 @@ class Validated:
         if not isinstance(self.any_rank, bool):
             raise PlanError(f"any_rank is {self.any_rank!r}; pass True or False.")
         if real_number("share", self.share, least=0.0, below=1.0) == 0.0:
-            raise PlanError("share is 0, so nothing is held out; choose for instance 0.1.")
+            raise PlanError("share is 0, so nothing is held out; choose a fraction such as 0.1.")
         real_number("tol", self.tol, least=0.0)
         for name in ("n_iter_no_change", "max_descent_iter", "max_iter"):
             whole_number(name, getattr(self, name), least=1)
@@ -80,7 +80,7 @@ class Validated:
     def agent(self, plan: Setup, number: int, problem: Problem) -> SumAgent:
         """Create the agent for a problem."""
         if not isinstance(plan.geometry, Grassmann):
-            raise PlanError("Validated needs the Grassmann geometry; leave geometry out.")
+            raise PlanError("Validated needs the Grassmann geometry; omit geometry.")
         if not isinstance(problem, CompletesRatings) or problem.alpha:
             raise PlanError(
                 f"the problem of agent {number} is not plain completion, and this method chooses λ "

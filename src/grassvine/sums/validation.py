@@ -26,7 +26,6 @@ from grassvine.data import Ratings, hold_out_of_users
 from grassvine.foundations.arrays import Array
 from grassvine.problems.base import CompletesRatings, Problem
 from grassvine.protocol.agent import State
-from grassvine.sums.candidates import CandidateLog, with_candidates
 from grassvine.sums.conjugate_gradient import Descent, Point, StoppingRule, conjugate_gradient
 from grassvine.sums.continuation import widened
 from grassvine.sums.preconditioners import ItemScaling
@@ -38,6 +37,7 @@ from grassvine.sums.program import (
     all_reduce,
     map_iterates,
 )
+from grassvine.sums.progress import CandidateLog, with_candidates
 from grassvine.sums.statistics import RatingStatistics, rating_statistics
 
 if TYPE_CHECKING:
@@ -192,8 +192,11 @@ def _choose_and_fit(
     method: "Validated", problem: CompletesRatings, start: Array, seed: int, log: CandidateLog
 ) -> Program:
     rest, held = hold_out_of_users(problem.ratings, method.share, seed)
-    table = yield from centred(problem.with_ratings(rest), Iterate(start))
-    (n_held,) = yield from all_reduce(Iterate(start), lambda: (float(held.n_values),))
+    unobserved = 0.0 if method.unobserved == "auto" else method.unobserved
+    initial = ValidatedIterate(start, centre=0.0, unobserved=unobserved)
+    table = yield from centred(problem.with_ratings(rest), initial)
+    initial = table.as_model(initial, unobserved)
+    (n_held,) = yield from all_reduce(initial, lambda: (float(held.n_values),))
     held = held.shifted(-table.statistics.centre)
     best = yield from choose(method, table, held, start.shape[1], seed, float(n_held), log)
     log.chosen = best.row

@@ -149,7 +149,7 @@ def test_a_part_is_small_and_travels(tmp_path: Path) -> None:
     assert bits(pickle.loads(sent)()) == bits(part())
 
 
-def test_a_part_tells_who_its_users_are(tmp_path: Path) -> None:
+def test_a_part_knows_its_users(tmp_path: Path) -> None:
     table = RatingDataset.by_column(stored(tmp_path), "shop").part("north").read()
     assert table.users.series.to_list() == ["ann", "bob"]
     assert table.items.series.to_list() == [5, 7, 11, 30]
@@ -211,7 +211,7 @@ def swapped(rows: list[Any], place: int, column: int, value: Any) -> list[Any]:
         ),
         (ROWS, {"duplicates": "first"}, "duplicates is 'first'; choose from"),
         (ROWS, {"missing": "skip"}, "missing is 'skip'; choose from"),
-        (ROWS, {"scale": (5, 1)}, "the scale is (5, 1); give its least and its greatest rating."),
+        (ROWS, {"scale": (5, 1)}, "the scale is (5, 1); pass the lowest and the highest rating."),
         (ROWS, {"scale": (1, 4)}, "range from 1 to 5, outside the scale from 1 to 4; fix them"),
         (swapped(ROWS, 0, 0, None), {}, "1 of 6 user ids in"),
         (swapped(ROWS, 0, 1, None), {}, "1 of 6 item ids in"),
@@ -230,7 +230,7 @@ def swapped(rows: list[Any], place: int, column: int, value: Any) -> list[Any]:
         ),
     ],
 )
-def test_what_is_wrong_is_said_before_any_agent_reads(
+def test_what_is_wrong_is_reported_before_any_agent_reads(
     tmp_path: Path, rows: list[Any], options: dict[str, Any], message: str
 ) -> None:
     path = stored(tmp_path, rows)
@@ -362,7 +362,7 @@ def test_wrong_files_are_named_by_their_number(tmp_path: Path) -> None:
         RatingDataset.by_file([one, tmp_path / "same.csv"], shared_users="error")
 
 
-def test_all_ratings_alike_are_said(tmp_path: Path) -> None:
+def test_all_ratings_alike_are_reported(tmp_path: Path) -> None:
     rows = [(user, 1 + user % 2, 3.0, "north") for user in range(4)]
     dataset = RatingDataset.by_column(stored(tmp_path, rows), "shop")
     assert dataset.assumed[-1] == "All ratings are 3; there is nothing to learn."

@@ -17,7 +17,7 @@ NONE = dict.fromkeys(("user", "item", "rating"))
         ["Reviewer", "ASIN", "overall"],
     ],
 )
-def test_names_tell_whatever_their_order_and_company(names: list[str]) -> None:
+def test_names_identify_columns_whatever_their_order_and_company(names: list[str]) -> None:
     wanted = dict(zip(NONE, names, strict=True))
     columns, by_place = guess_columns(["", *names[::-1], "timestamp", "title", "x"], NONE)
     assert columns == wanted and by_place == ()
@@ -39,7 +39,7 @@ def test_a_choice_goes_before_a_name() -> None:
         (["a", "b", "c", "d"], ["a", "b", "c", "d"], ("user", "item", "rating")),
     ],
 )
-def test_what_no_name_tells_the_place_does(
+def test_what_no_name_identifies_the_position_does(
     names: list[str], wanted: list[str], by_place: tuple[str, ...]
 ) -> None:
     columns, guessed = guess_columns(names, NONE)

@@ -120,7 +120,7 @@ def test_text_becomes_numbers_only_where_nothing_is_lost(
         ("1,2,NA\n1,3,4\n2,3,5\n", False),
     ],
 )
-def test_the_header_is_sniffed_and_told(tmp_path: Path, content: str, header: bool) -> None:
+def test_the_header_is_detected_and_reported(tmp_path: Path, content: str, header: bool) -> None:
     path = tmp_path / "x"
     path.write_text(content)
     table = read_table(path)
@@ -137,7 +137,7 @@ def test_of_several_separators_the_one_that_cuts_evenly_is_taken(tmp_path: Path)
     assert read(tmp_path, 'u,i\n"a;b",1\n"c;d",2\n').width == 2
 
 
-def test_blank_lines_are_skipped_and_told(tmp_path: Path) -> None:
+def test_blank_lines_are_skipped_and_reported(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("user,item,rating\n\n1,2,3\n\n1,3,3\r\n\r\n")
     table = read_table(tmp_path / "x")
     assert table.frame.rows() == [(1, 2, 3), (1, 3, 3)]

@@ -187,7 +187,7 @@ def test_repeated_ratings_are_counted_and_shown() -> None:
         ratings_from_frame(frame(*TWICE))
 
 
-def test_repeated_ratings_are_mended_when_asked() -> None:
+def test_repeated_ratings_are_resolved_on_request() -> None:
     last = ratings_from_frame(frame(*TWICE), duplicates="last")
     assert as_dict(last) == {("a", 1): 0.75, ("a", 2): 4.0, ("b", 2): 1.0}
     mean = ratings_from_frame(frame(*TWICE), duplicates="mean")
@@ -240,12 +240,14 @@ def test_ratings_outside_the_scale_are_refused() -> None:
     with pytest.raises(
         DataError,
         match=r"2 ratings lie outside the scale from 1 to 5: 6 \(user 'b', "
-        r"item 1\), 0 \(user 'b', item 2\); mend them, or give the scale",
+        r"item 1\), 0 \(user 'b', item 2\); correct them, or pass the actual scale",
     ):
         ratings_from_frame(frame(*rows), scale=(1, 5))
     assert ratings_from_frame(frame(*rows), scale=(0, 6)).ratings.n_values == 4
     for scale in ((5, 1), (1,), "x", (NAN, 1)):
-        with pytest.raises(DataError, match=r"the scale is .*; give its least and its greatest"):
+        with pytest.raises(
+            DataError, match=r"the scale is .*; pass the lowest and the highest rating"
+        ):
             ratings_from_frame(frame(*rows), scale=scale)  # type: ignore[arg-type]
 
 
@@ -302,7 +304,7 @@ def test_unknown_choices_are_refused(name: str) -> None:
         ratings_from_frame(frame(("a", 1, 1.0)), **{name: "eror"})  # type: ignore[arg-type]
 
 
-def test_places_tell_where_no_name_does_and_it_is_said() -> None:
+def test_positions_identify_where_no_name_does_and_it_is_reported() -> None:
     times = [978300760, 978300761]
     table = ratings_from_frame(pl.DataFrame({"a": [1, 2], "b": [3, 4], "c": [5, 4], "d": times}))
     assert as_dict(table) == {(1, 3): 5.0, (2, 4): 4.0}
@@ -318,7 +320,7 @@ def test_trivial_tables_are_tables() -> None:
     assert equal.assumed[-1] == "All ratings are 3; there is nothing to learn."
 
 
-def test_giant_ids_take_no_room() -> None:
+def test_giant_ids_take_no_memory() -> None:
     ratings_from_arrays([0], [0], [1.0])
     tracemalloc.start()
     table = ratings_from_arrays([0, 10**18], [10**18, -4], [1.0, 2.0])
@@ -437,7 +439,7 @@ def test_matrices_that_cannot_be_used_are_refused(matrix: Any, message: str) -> 
         ratings_from_matrix(matrix)
 
 
-def test_a_file_says_what_was_assumed_of_it(tmp_path: Path) -> None:
+def test_a_file_reports_what_was_assumed_of_it(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("user_id;stars;book\n007;4;a\n7;5;a\n")
     table = ratings_from_frame(read_table(tmp_path / "x.csv"))
     assert as_dict(table) == {("007", "a"): 4.0, ("7", "a"): 5.0}

@@ -98,7 +98,7 @@ def test_a_bad_value_is_named_with_its_line(
         ratings_from_frame(table)
 
 
-def test_one_bad_value_among_200_is_one_and_what_was_detected_is_told(tmp_path: Path) -> None:
+def test_one_bad_value_among_200_is_one_and_what_was_detected_is_reported(tmp_path: Path) -> None:
     rows = [f"u{k},{k},{1 + k % 5}" for k in range(200)]
     rows[4] = "u4,4,five"
     path = write(

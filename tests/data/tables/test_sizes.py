@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grassvine.data.tables import read_table
-from grassvine.data.tables.arrow_size import arrow_size
-from grassvine.data.tables.parquet_size import parquet_size
+from grassvine.data.tables.files.arrow_size import arrow_size
+from grassvine.data.tables.files.parquet_size import parquet_size
 from grassvine.foundations import memory
 from grassvine.foundations.errors import DataError
 

@@ -38,7 +38,7 @@ def test_features_are_those_named_in_their_order() -> None:
     assert table.assumed == ()
 
 
-def test_tasks_that_are_hard_to_judge_are_told() -> None:
+def test_tasks_that_are_hard_to_judge_are_reported() -> None:
     frame = pl.DataFrame({"t": [1, 2, 2, 3, 4, 4], "x": range(6), "y": [0.0, 5, 5, 1, 2, 3]})
     table = tasks_from_frame(frame, target="y", task="t")
     assert table.assumed[1:] == (

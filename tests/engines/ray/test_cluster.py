@@ -56,7 +56,7 @@ def test_a_name_that_no_host_can_have_is_a_sentence_too() -> None:
         join("head..lan:6379")
 
 
-def test_a_cluster_that_refuses_is_told_with_its_reason(ray: SimpleNamespace) -> None:
+def test_a_cluster_that_refuses_is_reported_with_its_reason(ray: SimpleNamespace) -> None:
     def refuse(*_: Any, **__: Any) -> None:
         raise ConnectionError("\nthe token is another one\nat some line")
 

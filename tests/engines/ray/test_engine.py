@@ -292,7 +292,8 @@ class TestInACluster:
 
     def test_nobody_is_waited_for_without_end(self) -> None:
         engine = gv.RayEngine(timeout=20.0)
-        with pytest.raises(AgentError, match=r"agent 1 failed at slot 0: .* within 20 s; check"):
+        # Where the machine is busy, an actor may even take longer to start; that names agent 0.
+        with pytest.raises(AgentError, match=r"agent [01] failed at slot 0: .* within 20 s; check"):
             gv.run(plan(2), [problems(2)[0], Endless(N_ITEMS)], engine=engine)
 
     def test_another_address_is_refused_while_connected(self) -> None:

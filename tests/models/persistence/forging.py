@@ -18,7 +18,7 @@ PRIVATE = {"private.json", "private.safetensors", "users.arrow"}
 
 
 def reseal(folder: Path, change: Callable[[dict[str, Any]], None], part: str = "model") -> None:
-    """Alter a card and mend what depends on it."""
+    """Alter a card and update what depends on it."""
     path = folder / f"{part}.json"
     document = json.loads(path.read_text())
     del document["sha256"]
@@ -30,7 +30,7 @@ def reseal(folder: Path, change: Callable[[dict[str, Any]], None], part: str = "
 
 
 def forge(folder: Path, name: str, data: bytes) -> None:
-    """Put another file in the place of one and mend all checksums."""
+    """Put another file in the place of one and update all checksums."""
     (folder / name).write_bytes(data)
     part = "model" if name in SHARED else "private"
     entry = {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}

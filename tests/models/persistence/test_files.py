@@ -113,7 +113,7 @@ def test_the_private_part_stays_with_its_own_shared_part(saved: Path, tmp_path: 
     assert_same(load(retitled), load(other))
 
 
-def test_inspect_tells_without_reading_arrays(saved: Path) -> None:
+def test_inspect_reports_without_reading_arrays(saved: Path) -> None:
     told = inspect(saved)
     assert (told.kind, told.version) == ("ratings", 1)
     assert told.private.keys() == PRIVATE and "seen_values" in told.private["private.safetensors"]
@@ -135,7 +135,7 @@ def test_inspect_tells_without_reading_arrays(saved: Path) -> None:
     assert not inspect(saved).private and inspect(saved).sizes == {"items": 20, "rank": 3}
 
 
-def test_a_place_without_a_model_is_told(tmp_path: Path) -> None:
+def test_a_place_without_a_model_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"there is no folder .*nowhere; pass the folder of a"):
         load(tmp_path / "nowhere")
     with pytest.raises(ModelError, match=r"contains no model.json; pass the complete folder of"):

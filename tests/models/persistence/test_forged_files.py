@@ -110,7 +110,7 @@ FORGERIES: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "tensors of a sparse file": (
         lambda at: _sparse(at, 10**11),
-        r"shared.safetensors needs about 16,000.0 GB of memory, more than 80 % of the .* available",
+        r"shared.safetensors needs about 16,000.0 GB of memory, more than 80% of the .* available",
     ),
     "an id twice": (
         lambda at: forge(at, "items.arrow", arrow([*FILMS[1:], FILMS[1]])),

@@ -22,7 +22,7 @@ def test_the_distance_is_the_largest_that_agents_saw_at_their_last_meetings() ->
     assert drawn.ax_.get_yscale() == "log"
 
 
-def test_of_sums_it_says_that_all_hold_one_basis() -> None:
+def test_of_sums_it_reports_that_all_hold_one_basis() -> None:
     drawn = AgreementDisplay.from_history(EXACT.history, ax=axes())
     assert not drawn.largest_line_.get_ydata().any() and drawn.ax_.get_yscale() == "linear"
     assert texts(drawn.ax_) == ["always 0: agents that sum along a tree share one basis"]

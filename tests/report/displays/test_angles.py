@@ -33,7 +33,7 @@ def test_the_mean_lies_in_the_middle_of_two() -> None:
     assert drawn.other_line_ is None and "the mean of all agents" in drawn.ax_.get_ylabel()
 
 
-def test_agents_that_hold_one_subspace_are_said_to() -> None:
+def test_agents_that_hold_one_subspace_are_reported_as_such() -> None:
     drawn = AnglesDisplay.from_bases(EXACT.bases, ax=axes())
     assert drawn.ax_.get_yscale() == "linear"
     assert "one subspace, up to rounding" in texts(drawn.ax_)[0]

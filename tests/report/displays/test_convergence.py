@@ -95,7 +95,7 @@ def test_the_scale_is_logarithmic_where_it_can_be(cost: Array, scale: str) -> No
     assert drawn.ax_.get_yscale() == scale and drawn.gradient_ax_.get_yscale() == "log"
 
 
-def test_a_trace_without_numbers_says_so() -> None:
+def test_a_trace_without_numbers_reports_it() -> None:
     drawn = ConvergenceDisplay(trace(cost=np.full(4, np.nan))).plot(axes())
     assert texts(drawn.ax_) == ["no data"]
 

@@ -22,7 +22,7 @@ def test_links_join_the_agents_that_are_linked() -> None:
     assert [text.get_text() for text in drawn.numbers_] == [str(agent) for agent in range(9)]
 
 
-def test_the_title_tells_size_diameter_and_gap() -> None:
+def test_the_title_reports_size_diameter_and_gap() -> None:
     drawn = NetworkDisplay.from_network(gv.networks.ring(6), ax=axes())
     # A ring of six: the eigenvalues of W are (1 + 2cos(kπ/3))/3, the gap 1/3.
     assert drawn.ax_.get_title() == "6 agents, 6 links, diameter 3, spectral gap 0.333"

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from tests.report.displays.small_runs import axes
-from tests.sums.test_candidates import path_of, run
+from tests.sums.test_progress import path_of, run
 
 from grassvine.foundations.errors import DataError
 from grassvine.report.displays import CandidatesDisplay, PredictionsDisplay, ValidationDisplay
@@ -22,7 +22,7 @@ def test_every_rank_is_a_line_and_every_candidate_has_its_own_cost() -> None:
 
 
 @pytest.mark.parametrize("path", [None, {}, {"rank": np.ones(1)}])
-def test_without_candidates_it_is_said_how_to_get_some(path: object) -> None:
+def test_without_candidates_it_is_reported_how_to_get_some(path: object) -> None:
     with pytest.raises(DataError, match="fit with rank='auto' or regularization='auto'"):
         ValidationDisplay(path)  # type: ignore[arg-type]
 

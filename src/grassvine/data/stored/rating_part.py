@@ -31,7 +31,7 @@ class RatingPart:
     items : Ids
         The items of all agents.
     owned : bool
-        Whether user ids are told apart by owner, because some occur with several agents.
+        Whether users are identified by id and owner, because some ids occur with several agents.
     """
 
     name: Any

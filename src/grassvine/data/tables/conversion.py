@@ -1,4 +1,4 @@
-"""Convert what users pass in memory to a ratings table, and results to their library's frames."""
+"""Convert data in memory to a ratings table, and results to data frames of the user's library."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

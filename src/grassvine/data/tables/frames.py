@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grassvine.data.places import MAX_SHOWN, places
-from grassvine.data.tables.numerals import words_in
+from grassvine.data.tables.files.numerals import words_in
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError
 
@@ -82,8 +82,8 @@ def _refuse(
 ) -> None:
     """Raise an error for values that are not numbers.
 
-    One word makes a whole column of a text file text; then the words are at fault, not the
-    numerals beside them.
+    A single word makes a whole column of a text file text; the error then names the words, not the
+    numerals.
     """
     import polars as pl
 

@@ -1,4 +1,4 @@
-"""What is done with repeated pairs, missing ratings and ratings off the scale: stated once."""
+"""Rules for repeated pairs, missing ratings and ratings outside the scale."""
 
 from dataclasses import dataclass
 

@@ -28,7 +28,8 @@ SHARED_USERS = ("separate", "error")
 class RatingTable:
     """Ratings in memory, with the ids of users and items.
 
-    What a fit asks of it, a :class:`RatingDataset` answers as well, whose ratings stay in files.
+    :class:`RatingDataset`, whose ratings stay in files, provides what a fit needs under the same
+    names.
 
     Attributes
     ----------
@@ -42,7 +43,7 @@ class RatingTable:
     agents : Ids or None
         The names of the agents, if a column names them.
     assumed : tuple of str
-        Sentences on what was assumed, left out or looks odd.
+        Notes on what was assumed or omitted, or looks unusual, one sentence each.
     """
 
     users: Ids
@@ -118,16 +119,14 @@ class RatingTable:
                 )
             return self, None
         if not train.n_values:
-            raise DataError(
-                Option("share", share), " leaves no rating to learn from; hold out less."
-            )
+            raise DataError(Option("share", share), " leaves no rating to fit; hold out less.")
         return replace(self, ratings=train), replace(self, ratings=test)
 
     def digest(self) -> str:
         """Return the SHA-256 of ids and ratings; it does not depend on the order of the rows.
 
         The same ratings under other ids have another digest, even where 7 has become "7". Owners
-        are not part of it: they do not change what is learned.
+        are not part of it, because they do not change the model.
         """
         digest = hashlib.sha256(b"grassvine ratings 1\n")
         add_ids(digest, self.users)
@@ -172,13 +171,17 @@ class Rows:
         return np.zeros(len(self.values), dtype=np.int64) if self.times is None else self.times
 
 
+class RepeatedRatings(DataError):
+    """Several ratings of an item by a user; the first part of the message says which."""
+
+
 def make_table(
     rows: Rows, duplicates: str, assumed: tuple[str, ...], shared_users: str = "separate"
 ) -> RatingTable:
-    """Number users, items and agents, and see to it that each user rates each item once.
+    """Number users, items and agents, and ensure that each user rates each item once.
 
-    The order of the rows does not matter to a bit of the result, except among ratings of equal or
-    no time under ``duplicates="last"``.
+    The order of the rows does not affect any bit of the result, except with ``duplicates="last"``
+    among ratings with equal times or without times.
     """
     choice("duplicates", duplicates, DUPLICATES, error=DataError)
     choice("shared_users", shared_users, SHARED_USERS, error=DataError)
@@ -221,7 +224,7 @@ def make_table(
 
 
 def require_ratings_memory(n_ratings: int, what: str) -> None:
-    """Refuse more ratings than can be learned from in memory."""
+    """Refuse more ratings than can be fitted in memory."""
     require_memory(RATING_BYTES * n_ratings, what, DataError)
 
 
@@ -235,7 +238,7 @@ def refuse_outside(scale: object, values: Array, users: "pl.Series", items: "pl.
         )
         raise DataError(
             f"{len(outside)} ratings lie outside the scale from {low:g} to {high:g}: {examples}"
-            f"{', …' if len(outside) > 3 else ''}; mend them, or give the scale that they have."
+            f"{', …' if len(outside) > 3 else ''}; correct them, or pass the actual scale."
         )
 
 
@@ -246,16 +249,17 @@ def as_scale(given: object) -> tuple[float, float]:
     except (TypeError, ValueError):
         low = high = np.nan
     if not low < high:
-        raise DataError(f"the scale is {given!r}; give its least and its greatest rating.")
+        raise DataError(f"the scale is {given!r}; pass the lowest and the highest rating.")
     return low, high
 
 
 def _refuse_duplicates(users: "pl.Series", items: "pl.Series") -> None:
     pairs = list(zip(users[:3], items[:3], strict=True))
     examples = ", ".join(f"user {user!r} and item {item!r}" for user, item in pairs)
-    raise DataError(
+    raise RepeatedRatings(
         f"{len(users)} ratings repeat a user and an item: {examples}"
-        f"{', …' if len(users) > 3 else ''}; keep one of each, or use ",
+        f"{', …' if len(users) > 3 else ''}; ",
+        "keep one of each, or use ",
         Option("duplicates", "mean"),
         " or ",
         Option("duplicates", "last"),
@@ -288,7 +292,7 @@ class OwnedUsers:
 def owned_users(
     users: Ids, user: Indices, agents: Ids, agent: Indices, are_tables: bool
 ) -> OwnedUsers:
-    """Tell users of different owners apart.
+    """Treat users of different owners as separate users.
 
     Parameters
     ----------
@@ -329,5 +333,5 @@ def refuse_shared(note: str) -> None:
     raise DataError(
         f"{note}; rename or merge them, or use ",
         Option("shared_users", "separate"),
-        " to take them for separate users.",
+        " to treat them as separate users.",
     )

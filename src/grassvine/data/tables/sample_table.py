@@ -28,7 +28,7 @@ class SampleTable:
     assumed: tuple[str, ...] = ()
     owners: "pl.Series | None" = None
 
-    def hash(self) -> str:
+    def digest(self) -> str:
         """Return the SHA-256 of names and numbers, which does not depend on the row order."""
         numbers = self.samples + 0.0  # −0 is 0
         digest = hashlib.sha256(b"grassvine samples 1\n" + repr(self.features).encode())

@@ -1,4 +1,4 @@
-"""Times of ratings, by which the latest of several is known."""
+"""Times of ratings, which determine the latest of several."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ ISO_TIME = r"^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?Z?)?$"
 
 
 def time_columns(names: Sequence[str]) -> list[str]:
-    """Return the columns that hold times by their names."""
+    """Return the columns whose names suggest times."""
     return columns_by_role(names).get("time", [])
 
 
@@ -56,7 +56,7 @@ def time_order(
 
 
 def _ordered(times: "pl.Series", name: str, lines: Sequence[int] | None) -> "pl.Series":
-    """Return times whose order is theirs in time."""
+    """Return times as values that sort chronologically."""
     import polars as pl
 
     if times.dtype.is_numeric() or times.dtype in (pl.Date, pl.Datetime):

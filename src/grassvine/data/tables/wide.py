@@ -1,7 +1,7 @@
 """Wide tables: one row per user and one column per item; missing entries are unknown.
 
-A table with a row per rating (long) has columns of items and ratings. A frame is wide if the option
-``item`` or ``rating`` is not set and
+A table with one row per rating (long) has columns of items and ratings. A frame is wide if neither
+``item`` nor ``rating`` is set and
 
 - its column names are not text, or its columns have a name (as those of pandas' ``pivot`` have); or
 - it has five columns or more, none of them named like items, ratings or times, and all but the
@@ -86,7 +86,7 @@ def _is_wide(
 def _user_column(
     table: "narwhals.DataFrame[Any]", names: list[Any], chosen: str | None
 ) -> str | None:
-    """Return the column of the users, None for the index."""
+    """Return the column of the users, or None for the index."""
     if chosen is not None:
         return named_column([name for name in names if isinstance(name, str)], chosen, "user")
     first, native = names[0], table.to_native()

@@ -58,14 +58,7 @@ class Tick:
     now: float
 
 
-@dataclass(frozen=True, slots=True)
-class Allow:
-    """Slots below this one may be walked; without it there is no limit."""
-
-    below: int
-
-
-Event: TypeAlias = Connected | Disconnected | Received | Persisted | Computed | Tick | Allow
+Event: TypeAlias = Connected | Disconnected | Received | Persisted | Computed | Tick
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +71,10 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Disconnect:
-    """Close the link after what was sent; do not connect again if ``final``."""
+    """Close the link after what was sent, for a reason to show; it may be opened again later."""
 
     neighbour: int
     reason: str
-    final: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +102,9 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """The member has finished, and its neighbours need nothing more from it."""
+    """The member has finished; ``missing`` neighbours had not when they were last heard."""
+
+    missing: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """What two members send each other on a link, as plain values.
 
 A *frame* is a part of the conversation on one link. :class:`Hello` opens it on both sides;
-:class:`Data` carries a part of an agent's message of one slot; :class:`Ack` confirms that all
-messages up to a slot are on the receiver's disk; :class:`Status` tells that the sender is alive and
+:class:`Data` carries a part of an agent's message of one slot; :class:`Ack` confirms what is on
+the receiver's disk; :class:`Status` tells that the sender is alive and
 where it is; :class:`Refusal` ends the conversation with the reason.
 """
 
@@ -64,9 +64,13 @@ class Data:
 
 @dataclass(frozen=True, slots=True)
 class Ack:
-    """All messages of slots below ``received`` are on the sender's disk."""
+    """All messages of slots below ``received`` are on the sender's disk.
+
+    ``finished`` says that the news that the receiver's agent has finished is there, too.
+    """
 
     received: int
+    finished: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +85,9 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The sender ends the conversation and says why; ``final`` if trying again is no use."""
+    """The sender ends the conversation and says why."""
 
     reason: str
-    final: bool = True
 
 
 Frame: TypeAlias = Hello | Data | Ack | Status | Refusal

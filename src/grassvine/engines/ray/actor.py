@@ -8,9 +8,10 @@ from math import isclose, isnan
 from pathlib import Path
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
 from grassvine.engines.base import AgentFactory, attributed
 from grassvine.engines.checkpoints import AgentFiles, Checkpoint, LogRecord
-from grassvine.foundations.blas import one_blas_thread
 from grassvine.foundations.errors import CheckpointError
 from grassvine.protocol.agent import Agent, State
 from grassvine.protocol.message import decode, encode
@@ -37,7 +38,8 @@ class AgentActor:
 
         self._ray = ray
         self._timeout = timeout
-        self._limit = one_blas_thread()  # never exited, so it holds for the life of the actor
+        # Never exited, so it holds for the life of the actor.
+        self._limit = threadpool_limits(limits=1, user_api="blas")
         self._factories: Mapping[int, AgentFactory] = {}
         self._agents: dict[int, Agent] = {}
         self._checkpoints: CheckpointWriter | None = None

@@ -14,7 +14,7 @@ class FromObjectStore:
     """Callable that returns a writable copy of an object in Ray's store.
 
     Pass problems as ``run(plan, [FromObjectStore(ray.put(problem)) for problem in …])``, or ratings
-    to :func:`completion_problems`. Tasks on other machines may have created the objects.
+    to :func:`grassvine.problems.problems_of`. Tasks on other machines may have created the objects.
 
     Parameters
     ----------

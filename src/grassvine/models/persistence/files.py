@@ -106,6 +106,11 @@ def save(
 
     Parameters
     ----------
+    model : RatingsModel, TasksModel or SubspaceModel
+    path : path
+        The folder to create.
+    card : Card, optional
+        Metadata to save with the model.
     private : bool, default=True
         Whether to save the private part, if the model has one.
     overwrite : bool, default=False
@@ -131,7 +136,19 @@ def save(
 
 
 def load(path: PathLike, *, private: bool = True) -> Model:
-    """Load a model from a folder, with its private part if present and requested."""
+    """Load a model from a folder.
+
+    Parameters
+    ----------
+    path : path
+        A folder written by :func:`save`.
+    private : bool, default=True
+        Whether to load the private part, if there is one.
+
+    Returns
+    -------
+    RatingsModel, TasksModel or SubspaceModel
+    """
     names = SHARED.all() | PRIVATE.all() if private else SHARED.all()
     with open_folder(Path(path), names) as folder:
         document, form = _model_document(folder)

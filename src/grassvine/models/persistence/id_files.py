@@ -8,7 +8,7 @@ import io
 from typing import TYPE_CHECKING
 
 from grassvine.data.ids import as_column
-from grassvine.data.tables.arrow_size import arrow_size
+from grassvine.data.tables.files.arrow_size import arrow_size
 from grassvine.foundations.errors import DataError, ModelError
 
 if TYPE_CHECKING:

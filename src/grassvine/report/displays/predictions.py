@@ -1,4 +1,4 @@
-"""Display of predictions against true values."""
+"""Predictions by true value: their counts and quantiles as a table, and its display."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,23 +7,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from grassvine.data.calibration import QUANTILES, calibration
 from grassvine.foundations.arrays import Array, as_numbers
 from grassvine.foundations.errors import DataError
 from grassvine.report.displays.canvas import curve_style, frame, legend_above, open_axes
 from grassvine.report.figure import COLOURS
 
+MAX_LEVELS = 25  # distinct true values, such as stars; more are put into bins
+N_BINS = 20
+QUANTILES = (5, 25, 50, 75, 95)  # per cent
 COLUMNS = ("truth", "count", "squared_error", *(f"q{quantile}" for quantile in QUANTILES))
 
 
 @dataclass(eq=False)
 class PredictionsDisplay:
-    """Median of the predictions for each true value, with bands of 50 % and 90 % of them.
+    """Median of the predictions for each true value, with bands of 50% and 90% of them.
 
     Parameters
     ----------
     table : dict of arrays
-        The result of :func:`grassvine.data.calibration.calibration`.
+        The result of :func:`grassvine.report.displays.predictions.calibration`.
     what : str, default="values"
         What was predicted, for the legend.
 
@@ -36,7 +38,7 @@ class PredictionsDisplay:
     median_line_, perfect_line_ : matplotlib Line2D
         The median, and the line of perfect predictions.
     bands_ : list of matplotlib PolyCollection
-        The bands of 90 % and 50 %.
+        The bands of 90% and 50%.
     """
 
     table: Mapping[str, Array]
@@ -88,8 +90,8 @@ class PredictionsDisplay:
                 truth, table[low], table[high], color=COLOURS[0], alpha=alpha, lw=0, label=label
             )
             for low, high, alpha, label in (
-                ("q5", "q95", 0.15, "90 % of the predictions"),
-                ("q25", "q75", 0.3, "50 % of the predictions"),
+                ("q5", "q95", 0.15, "90% of the predictions"),
+                ("q25", "q75", 0.3, "50% of the predictions"),
             )
         ]
         options = {**curve_style(0, len(truth)), "markevery": 1, "label": "median prediction"}
@@ -102,3 +104,25 @@ class PredictionsDisplay:
         frame(ax, f"true value ({count:,.0f} {self.what}, {rmse})", "predicted value")
         legend_above(ax, [self.median_line_, self.perfect_line_, *self.bands_], n_columns=2)
         return self
+
+
+def calibration(truth: Array, predicted: Array) -> dict[str, Array]:
+    """Return a table with one row per true value, or per bin of true values.
+
+    The columns are ``truth`` (the mean of the bin), ``count``, ``squared_error`` (their sum), and
+    the quantiles ``q5`` to ``q95`` of the predictions.
+    """
+    levels, places = np.unique(truth, return_inverse=True)
+    if len(levels) > MAX_LEVELS:
+        edges = np.linspace(truth.min(), truth.max(), N_BINS + 1)[1:-1]
+        _, places = np.unique(np.searchsorted(edges, truth), return_inverse=True)
+    groups = [places == place for place in range(int(places.max(initial=-1)) + 1)]
+    columns = {
+        "truth": np.array([truth[group].mean() for group in groups]),
+        "count": np.array([float(np.count_nonzero(group)) for group in groups]),
+        "squared_error": np.array([np.sum((predicted - truth)[group] ** 2) for group in groups]),
+    }
+    for quantile in QUANTILES:
+        found = [np.percentile(predicted[group], quantile) for group in groups]
+        columns[f"q{quantile}"] = np.array(found)
+    return columns

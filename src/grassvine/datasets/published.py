@@ -1,0 +1,22 @@
+"""Tables of published ratings, in which no user rates an item twice."""
+
+import os
+from typing import Any
+
+from numpy.typing import NDArray
+
+from grassvine.data.tables import RatingTable, ratings_from_arrays
+from grassvine.data.tables.rating_table import RepeatedRatings
+from grassvine.foundations.errors import DataError
+
+
+def published_ratings(
+    path: str | os.PathLike[str], users: NDArray[Any], items: NDArray[Any], ratings: NDArray[Any]
+) -> RatingTable:
+    """Return the table of a published file; one with repeated ratings was modified."""
+    try:
+        return ratings_from_arrays(users, items, ratings)
+    except RepeatedRatings as found:
+        raise DataError(
+            f"{os.fspath(path)}: ", found.args[0], "it was modified, so download it again."
+        ) from None

@@ -1,0 +1,206 @@
+"""Run one member with its neighbours: plan, keys and journal joined to the engine."""
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from grassvine.engines.peers.conversation import Agreement
+from grassvine.engines.peers.credentials import Identity, Neighbour
+from grassvine.engines.peers.driver import run_member
+from grassvine.engines.peers.events import Effect, Event, Tick
+from grassvine.engines.peers.journal import Journal
+from grassvine.engines.peers.links import Traffic
+from grassvine.engines.peers.member import Limits, Member
+from grassvine.foundations.errors import PeerError, PlanError
+from grassvine.networks.timetable import Timetable
+from grassvine.peers.group_plan import GroupPlan
+from grassvine.peers.identity import OwnIdentity
+from grassvine.peers.join import metrics
+from grassvine.peers.signatures import sign_plan, verify_plan
+from grassvine.peers.status import Status, write_status
+from grassvine.protocol.agent import Agent, State
+from grassvine.protocol.report import StepReport
+
+STATUS_SECONDS = 2.0
+
+
+def run_peer(
+    plan: GroupPlan,
+    identity: OwnIdentity,
+    create: Callable[[], Agent],
+    timetable: Timetable,
+    journal: Path,
+    patience: float,
+    observe: Callable[[StepReport], object] = lambda report: None,
+) -> State:
+    """Run a member until it has finished, and return the final state of its agent.
+
+    SIGTERM and Ctrl-C end the run cleanly; started again, it goes on where it was.
+    """
+    name = identity.card.name
+    number = plan.number_of(name)
+    records = Journal.open(journal, number, plan.digest)
+    try:
+        member = Member(
+            agreement_of(plan, identity),
+            create,
+            timetable,
+            records.recovered,
+            Limits(patience=patience),
+        )
+        told = _Told(member, plan, identity, timetable.n_slots)
+        try:
+            asyncio.run(_run(told, plan, identity, records, observe))
+        except BaseException as error:
+            told.write("stopped", str(error) or "it was stopped")
+            raise
+        state = member.agent.state()
+        told.write("finished", held_out_error=metrics(state).get("held_out_rmse"))
+        return state
+    finally:
+        records.close()
+
+
+def agreement_of(plan: GroupPlan, identity: OwnIdentity) -> Agreement:
+    """Return what the members have agreed on, with this member's signature."""
+
+    def verified(member: int, signature: bytes) -> bool:
+        try:
+            verify_plan(plan.members[member], plan.digest, signature)
+        except PlanError:
+            return False
+        return True
+
+    return Agreement(
+        member=plan.number_of(identity.card.name),
+        names=[card.name for card in plan.members],
+        plan=plan.digest,
+        digests=plan.digests,
+        signature=sign_plan(identity.key, plan.digest),
+        verify=verified,
+        max_message=plan.limits.message_bytes,
+    )
+
+
+def neighbours_of(plan: GroupPlan, name: str) -> list[Neighbour]:
+    """Return the neighbours of a member, with an address where it dials."""
+    dialled = set(plan.dials(name))
+    return [
+        Neighbour(
+            number=plan.number_of(other),
+            name=other,
+            certificate=plan.members[plan.number_of(other)].certificate.encode(),
+            address=plan.members[plan.number_of(other)].address if other in dialled else None,
+        )
+        for other in sorted({*dialled, *plan.dialled_by(name)})
+    ]
+
+
+async def _run(
+    told: "_Told",
+    plan: GroupPlan,
+    identity: OwnIdentity,
+    journal: Journal,
+    observe: Callable[[StepReport], object],
+) -> None:
+    name = identity.card.name
+    own = Identity(plan.number_of(name), name, identity.card.certificate.encode(), identity.key_pem)
+    listens = identity.card.address if plan.dialled_by(name) else None
+    running = asyncio.ensure_future(
+        run_member(
+            told,
+            own.number,
+            own,
+            neighbours_of(plan, name),
+            journal,
+            listen=listens and bind_address(listens),
+            observe=observe,
+            seed=plan.seed,
+            traffic=told.traffic,
+        )
+    )
+    stopped = False
+
+    def stop() -> None:
+        nonlocal stopped
+        stopped = True
+        running.cancel()
+
+    with suppress(NotImplementedError, ValueError):  # not on Windows, nor outside the main thread
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop)
+    try:
+        await running
+    except asyncio.CancelledError:
+        if not stopped:
+            raise
+        raise PeerError(
+            "the run was stopped by SIGTERM; run the same command again, and it goes on where it "
+            "was."
+        ) from None
+
+
+def bind_address(address: str) -> str:
+    """Return where to listen for an address that others dial: its port, on all interfaces.
+
+    A name may belong to a router in front of this computer. An address of this computer alone stays
+    as it is.
+    """
+    host, _, port = address.rpartition(":")
+    return address if host in ("127.0.0.1", "[::1]", "localhost") else f"[::]:{port}"
+
+
+class _Told:
+    """A member that tells where it is, in its status file."""
+
+    def __init__(self, member: Member, plan: GroupPlan, identity: OwnIdentity, n_slots: int):
+        self._member = member
+        self._plan = plan
+        self._identity = identity
+        self._n_slots = n_slots
+        self._written = 0.0
+        self.traffic: dict[int, Traffic] = {}
+
+    def start(self) -> Sequence[Effect]:
+        """Begin."""
+        return self._member.start()
+
+    def handle(self, event: Event) -> Sequence[Effect]:
+        """Pass an event on."""
+        effects = self._member.handle(event)
+        if isinstance(event, Tick) and event.now >= self._written + STATUS_SECONDS:
+            self._written = event.now
+            self.write(self._state())
+        return effects
+
+    def write(self, state: str, reason: str = "", held_out_error: float | None = None) -> None:
+        """Write the status file."""
+        member, names = self._member, [card.name for card in self._plan.members]
+        status = Status(
+            member=self._identity.card.name,
+            plan=self._plan.digest.hex(),
+            pid=os.getpid(),
+            updated=time.time(),
+            slot=member.slot,
+            n_slots=self._n_slots,
+            state=state,
+            connected=tuple(
+                names[other] for other, one in member.conversations.items() if one.greeted
+            ),
+            waiting_for=tuple(names[other] for other in member.waiting_for),
+            bytes_sent=sum(one.bytes_sent for one in self.traffic.values()),
+            bytes_received=sum(one.bytes_received for one in self.traffic.values()),
+            held_out_error=held_out_error,
+            reason=reason,
+        )
+        write_status(self._identity.folder, status)
+
+    def _state(self) -> str:
+        if self._member.finished:
+            return "finished"
+        if not any(one.greeted for one in self._member.conversations.values()):
+            return "connecting"
+        return "waiting" if self._member.waiting_for else "running"
