@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -371,9 +372,9 @@ def test_two_processes_join_over_tls(
     data = [read_member_data(plan, str(table)).data for table in tables]
     local = gv.run(plan.run_plan, data)
     assert {one["held_out_rmse"] for one in reports} == {metrics(local.states[0])["held_out_rmse"]}
-    wanted = data[0].model(local.states[0])
+    wanted: Any = data[0].model(local.states[0])
     for name in "ab":
-        model = gv.load(tmp_path / f"model-{name}")
+        model: Any = gv.load(tmp_path / f"model-{name}")
         assert model.shared.factors.tobytes() == wanted.shared.factors.tobytes()
     status = grassvine("peer", "status", "plan.toml", "--folder", "a", "--json").object
     assert (status["state"], status["process_lives"]) == ("finished", False)
