@@ -14,7 +14,7 @@ from grassvine.gossip import Gossip
 from grassvine.problems.base import Problem
 from grassvine.protocol.agent import State
 from grassvine.protocol.method import Method
-from grassvine.sums.program import Iterate, Program, ProgramOutcome, Subprogram, map_iterates
+from grassvine.sums.program import Iterate, Part, Program, ProgramOutcome, Subprogram, map_iterates
 
 Totals = Mapping[str, Array]
 
@@ -100,13 +100,17 @@ def learn_by_sums(
 
 def limited(program: Program, most: int) -> Program:
     """Run a program for at most so many sums; then it ends at its last iterate."""
-    part = next(program)
-    for _ in range(most):
-        total = yield part
+    request = part = next(program)
+    n_sums = 0
+    while True:
+        if isinstance(request, Part):
+            part, n_sums = request, n_sums + 1
+            if n_sums > most:
+                program.close()
+                return ProgramOutcome(part.iterate, f"reached the limit of {most} sums")
+        answer = yield request
         try:
-            part = program.send(total)
+            request = program.send(answer)
         except StopIteration as end:
             outcome: ProgramOutcome = end.value
             return outcome
-    program.close()
-    return ProgramOutcome(part.iterate, f"reached the limit of {most} sums")
