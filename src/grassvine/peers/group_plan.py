@@ -22,7 +22,7 @@ from grassvine.peers.methods import method_of
 from grassvine.runs import Plan
 
 MAX_MEMBERS = 1000
-MAX_BYTES = 2**27
+MAX_BYTES = 2**26
 PLAIN, NONE, SAFETENSORS = "plain", "none", "safetensors"
 MAX_MESSAGE = 2**33
 MAX_PATIENCE = 90 * 86400.0
