@@ -30,7 +30,7 @@ from grassvine.sums.conjugate_gradient import (
     evaluate,
 )
 from grassvine.sums.preconditioners import KroneckerPreconditioner
-from grassvine.sums.program import Iterate, flat, shaped
+from grassvine.sums.program import Iterate, first_part, flat, next_part, shaped
 
 STARTS = range(5)
 MOST_SUMS = 600
@@ -68,12 +68,12 @@ def _until_close(
     log: list[tuple[float, float, float]] = []  # cost, numbers sent, seconds
     with one_blas_thread():
         going = descend(problem, start, preconditioner, RULES)
-        part = next(going)
+        part = first_part(going)
         while len(log) < MOST_SUMS:
             own = flat(part.compute())
             numbers += own[0].size
             try:
-                part = going.send(shaped(*own))
+                part = next_part(going, shaped(*own))
             except StopIteration:
                 break
             log.append((part.iterate.cost, numbers, time.process_time() - began))

@@ -90,12 +90,13 @@ def _exact(problem: gv.CompletionProblem, seed: int) -> tuple[Array, float, bool
 
 
 def _counted(program: Program, sizes: list[int]) -> Program:
-    part: Part = next(program)
+    request = next(program)
     while True:
-        total = yield part
-        sizes.append(sum(array.size for array in total))
+        answer = yield request
+        if isinstance(request, Part):
+            sizes.append(sum(array.size for array in answer))
         try:
-            part = program.send(total)
+            request = program.send(answer)
         except StopIteration as end:
             ending: ProgramOutcome = end.value
             return ending

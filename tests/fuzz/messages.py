@@ -23,7 +23,7 @@ def _mutants(count: int, rng: Random) -> Iterator[tuple[str, Callable[[], str | 
     numbers = np.random.default_rng(0)
     samples = [
         {"basis": numbers.standard_normal((6, 2))},
-        {"sum": numbers.standard_normal(9)},
+        {"sum": numbers.standard_normal(9), "checksum": np.ones(1)},
         {"frame": numbers.standard_normal((4, 2)), "content": np.ones(1), "facts": np.zeros((0,))},
     ]
     for number in range(count):

@@ -99,14 +99,14 @@ def test_bits_of_all_kinds() -> None:
 def test_agents_of_a_process_compute_each_step_once(monkeypatch: pytest.MonkeyPatch) -> None:
     data = gv.datasets.low_rank_ratings(20, 60, 2, oversampling=4.0, seed=3)
     evaluated, alive = [], []
-    point = descent._point
+    point = descent.Point
 
     def watched(*arguments: object) -> object:
         evaluated.append(1)
-        alive.append(sum(type(one) is descent.Descent for one in gc.get_objects()))
+        alive.append(sum(type(one) is point for one in gc.get_objects()))
         return point(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(descent, "_point", watched)
+    monkeypatch.setattr(descent, "Point", watched)
     method = gv.sums.BiasedFactorization(regularization=2.0)
     bits = []
     for n_agents in (1, 6):

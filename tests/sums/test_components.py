@@ -10,7 +10,7 @@ from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import PlanError
 from grassvine.foundations.seeds import stream
 from grassvine.sums.components import COLUMNS_PER_COMPONENT, MAX_BLOCKS, MAX_ITEMS
-from grassvine.sums.program import ProgramOutcome, flat, shaped
+from grassvine.sums.program import ProgramOutcome, first_part, flat, next_part, shaped
 
 GRASSMANN = gv.geometry.Grassmann()
 
@@ -30,12 +30,12 @@ def find(samples: Array, rank: int, share: float = 0.0) -> tuple[ProgramOutcome,
     start = gv.Plan(samples.shape[1], rank, gv.networks.path(2)).start(0)
     method = gv.Exact(explained_variance_ratio=share)
     program = method.program(gv.PCAProblem(samples), start, 0)
-    part, sizes = next(program), []
+    part, sizes = first_part(program), []
     while True:
         numbers, shapes = flat(part.compute())
         sizes.append(numbers.size)
         try:
-            part = program.send(shaped(numbers, shapes))
+            part = next_part(program, shaped(numbers, shapes))
         except StopIteration as end:
             return end.value, sizes
 
@@ -171,13 +171,13 @@ def test_cost_and_gradient_are_those_of_the_basis() -> None:
     problem = gv.PCAProblem(samples)
     start = gv.Plan(80, 3, gv.networks.path(2)).start(0)
     program = gv.Exact().program(problem, start, 0)
-    part = program.send(shaped(*flat(next(program).compute())))
+    part = next_part(program, shaped(*flat(first_part(program).compute())))
     for _ in range(3):
         there = problem.evaluate(part.iterate.basis)
         gradient = GRASSMANN.project(part.iterate.basis, there.gradient)
         assert part.iterate.cost == pytest.approx(there.cost, rel=1e-12)
         assert part.iterate.gradient_norm == pytest.approx(np.linalg.norm(gradient), rel=1e-9)
-        part = program.send(shaped(*flat(part.compute())))
+        part = next_part(program, shaped(*flat(part.compute())))
 
 
 @pytest.mark.parametrize("rank", [1, 4, 7, 8])

@@ -23,7 +23,9 @@ from grassvine.sums.program import (
     Program,
     ProgramOutcome,
     all_reduce,
+    first_part,
     flat,
+    next_part,
     run_pooled,
     shaped,
 )
@@ -83,9 +85,9 @@ def test_a_run_ends_when_all_agents_are_done() -> None:
 def test_a_sum_of_another_length_is_refused() -> None:
     tree = spanning_tree(gv.networks.path(2))
     agent = SumAgent(0, gv.PCAProblem(np.eye(3)), counting(0, 1), tree)
-    assert agent.expected(0) == {"sum": (2,)}
-    message = Message(1, 0, {"sum": np.zeros(3)})
-    with pytest.raises(MessageError, match="agent 1 sent at slot 0 contains sum 3, not sum 2"):
+    assert agent.expected(0) == {"sum": (2,), "checksum": (1,)}
+    message = Message(1, 0, {"sum": np.zeros(3), "checksum": np.zeros(1)})
+    with pytest.raises(MessageError, match=r"agent 1 sent at slot 0 contains .*sum 3, not .*sum 2"):
         checked_message(message, agent.expected(0), sender=1, slot=0)
 
 
@@ -185,10 +187,10 @@ def test_tasks_are_solved_too_whatever_the_units_of_their_features(span: float, 
 
 def finish(descending: Descent, costs: list[float] | None = None) -> DescentResult:
     """Run a descent for one owner of all data, noting the costs on the way."""
-    part = next(descending)
+    part = first_part(descending)
     while True:
         try:
-            part = descending.send(shaped(*flat(part.compute())))
+            part = next_part(descending, shaped(*flat(part.compute())))
         except StopIteration as end:
             descent: DescentResult = end.value
             return descent

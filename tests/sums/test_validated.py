@@ -18,7 +18,15 @@ from grassvine.foundations.seeds import stream
 from grassvine.protocol.observers import AllFinished
 from grassvine.sums import Validated, validation
 from grassvine.sums.conjugate_gradient import Point
-from grassvine.sums.program import ProgramOutcome, flat, run_pooled, shaped
+from grassvine.sums.program import (
+    ProgramOutcome,
+    Subprogram,
+    first_part,
+    flat,
+    next_part,
+    run_pooled,
+    shaped,
+)
 from grassvine.sums.validation import HeldOut, ValidatedIterate
 
 ITEMS, MOST_RANK, LEVEL = 40, 4, 3.5
@@ -194,7 +202,7 @@ def test_held_out_values_reach_a_descent_by_nothing_but_its_end(
 
     def passed(name: str, given: gv.Ratings) -> None:
         class Noted(HeldOut):
-            def check(self, point: Point) -> str:
+            def check(self, point: Point) -> Subprogram[str]:
                 seen.setdefault(name, []).append((point.cost, point.monitored))
                 return super().check(point)
 
@@ -217,12 +225,12 @@ def test_sums_grow_by_one_number() -> None:
     method, ratings = Validated(unobserved=0.1), noisy(truth())
     start = plan(method, gv.networks.path(2), 1).start(0)
     program = method.program(gv.CompletionProblem(ratings), start, seed=2)
-    sizes, part = [], next(program)
+    sizes, part = [], first_part(program)
     while True:
         own = flat(part.compute())
         sizes.append(own[0].size)
         try:
-            part = program.send(shaped(*own))
+            part = next_part(program, shaped(*own))
         except StopIteration:
             break
     statistics, one = ITEMS + 3, 1

@@ -14,7 +14,15 @@ from grassvine.gossip import Gossip
 from grassvine.problems.base import Problem
 from grassvine.protocol.agent import State
 from grassvine.protocol.method import Method
-from grassvine.sums.program import Iterate, Part, Program, ProgramOutcome, Subprogram, map_iterates
+from grassvine.sums.program import (
+    Decision,
+    Iterate,
+    Program,
+    ProgramOutcome,
+    Subprogram,
+    first_part,
+    map_iterates,
+)
 
 Totals = Mapping[str, Array]
 
@@ -100,17 +108,15 @@ def learn_by_sums(
 
 def limited(program: Program, most: int) -> Program:
     """Run a program for at most so many sums; then it ends at its last iterate."""
-    request = part = next(program)
-    n_sums = 0
-    while True:
-        if isinstance(request, Part):
-            part, n_sums = request, n_sums + 1
-            if n_sums > most:
-                program.close()
-                return ProgramOutcome(part.iterate, f"reached the limit of {most} sums")
-        answer = yield request
+    part = first_part(program)
+    for _ in range(most):
+        answer = yield part
         try:
-            request = program.send(answer)
+            while isinstance(request := program.send(answer), Decision):
+                answer = yield request
         except StopIteration as end:
             outcome: ProgramOutcome = end.value
             return outcome
+        part = request
+    program.close()
+    return ProgramOutcome(part.iterate, f"reached the limit of {most} sums")

@@ -12,10 +12,19 @@ from grassvine.foundations.errors import MessageError
 from grassvine.networks.tree import Tree
 from grassvine.problems.base import Problem
 from grassvine.protocol.agent import State
-from grassvine.protocol.message import Message, Shapes
+from grassvine.protocol.message import SAME_PLAN, Message, Shapes
 from grassvine.protocol.report import StepReport
 from grassvine.protocol.restore import checked_arrays, require_equal_state
-from grassvine.sums.program import Compute, Program, ProgramOutcome, flat, shaped
+from grassvine.sums.decisions import Decisions, packed, unpacked
+from grassvine.sums.program import (
+    Compute,
+    Program,
+    ProgramOutcome,
+    first_part,
+    flat,
+    next_part,
+    shaped,
+)
 from grassvine.sums.progress import PREFIX
 
 
@@ -25,9 +34,13 @@ class SumAgent:
     A total is forwarded before the part of the next sum is computed, so all agents compute their
     parts at the same time, whatever the tree.
 
-    An agent is restored by sending its program the logged totals again; only the part of the
-    current sum is recomputed. A checksum of all totals verifies them, because their expected shapes
-    are known only after computing the parts.
+    The root evaluates the decisions of the program and sends them down with the total that they
+    follow; all others take them from there. Each partial sum comes with a checksum of all totals
+    and decisions before, by which a parent finds out which of its children strayed.
+
+    An agent is restored by sending its program the logged totals and decisions again; only the part
+    of the current sum is recomputed. The checksum verifies them, because their expected shapes are
+    known only after computing the parts.
     """
 
     def __init__(self, number: int, problem: Problem, program: Program, tree: Tree):
@@ -39,9 +52,10 @@ class SumAgent:
         self._checksum = 0
         self._finished = ""
         self._total = np.zeros(0)
-        self._log_entry: list[Array] = []
+        self._decisions = packed([])
+        self._log_entry: State = {}
         with one_blas_thread():
-            part = next(program)
+            part = first_part(program)
         self._iterate = part.iterate
         self._pending: Compute | None = part.compute  # of the current sum
         self._part = self._partial = np.zeros(0)
@@ -54,17 +68,23 @@ class SumAgent:
 
     def outgoing(self, slot: int) -> Message:
         """Return the partial sum on the way up or the total on the way down; empty at the end."""
-        upward = slot % self._route.n_slots < self._route.n_upward
+        if self._upward(slot):
+            self._compute_part()
+            checksum = np.array([self._checksum], dtype=np.float64)
+            return Message(self._id, slot, {"sum": self._partial, "checksum": checksum})
         over = bool(self._finished) and slot >= self._route.n_slots * self._updates
-        if not (upward or over):
-            return Message(self._id, slot, {"sum": self._total})
-        self._compute_part()
-        return Message(self._id, slot, {"sum": self._partial})
+        total = np.zeros(0) if over else self._total
+        return Message(self._id, slot, {"sum": total, "decisions": self._decisions})
 
     def expected(self, slot: int) -> Shapes:
-        """Return the shape of its own part."""
+        """Return the shapes of a partial sum or total and of what comes with it."""
         self._compute_part()
-        return {"sum": self._part.shape}
+        if self._upward(slot):
+            return {"sum": self._part.shape, "checksum": (1,)}
+        return {"sum": self._part.shape, "decisions": self._decisions.shape}
+
+    def _upward(self, slot: int) -> bool:
+        return slot % self._route.n_slots < self._route.n_upward
 
     def precompute(self, slot: int) -> Callable[[], None] | None:
         """Return the computation of its part, unless the last total is still to be forwarded."""
@@ -77,14 +97,15 @@ class SumAgent:
         A single agent receives its own part, which is the total.
         """
         self._compute_part()
-        arrived = [message.arrays["sum"] for message in inbox]
         others = [message for message in inbox if message.sender != self._id]
-        self._log_entry = []
+        self._log_entry = {}
         if not self._finished:
-            if not others or inbox[0].sender == self._route.parent:
-                self._receive_total(arrived[0], self._shapes)
+            if inbox[0].sender == self._route.parent:
+                given = unpacked(inbox[0].arrays["decisions"], self._route.parent)
+                self._receive_total(inbox[0].arrays["sum"], self._shapes, given)
             else:
-                self._partial = self._part + sum(arrived)
+                if others:
+                    self._add(others)
                 if self._route.parent < 0:
                     self._receive_total(self._partial, self._shapes)
         return StepReport(
@@ -122,11 +143,11 @@ class SumAgent:
         return {**self._iterate.arrays(), **candidates, "updates": updates}
 
     def log_entry(self) -> State:
-        """Return the arrays of the total received at the last meeting, if any, by position."""
-        return {str(place): array for place, array in enumerate(self._log_entry)}
+        """Return the total received at the last meeting, if any, by position, and the decisions."""
+        return self._log_entry
 
     def snapshot(self) -> State:
-        """Return the state, a checksum of all totals, and the current partial sum."""
+        """Return the state, a checksum of totals and decisions, and the current partial sum."""
         self._compute_part()
         return {**self._checked_state(), "partial": self._partial}
 
@@ -156,24 +177,35 @@ class SumAgent:
         what = f"log entry {self._updates} of agent {self._id}"
         if self._finished:
             raise MessageError(f"{what} comes after the end of its program; omit it.")
-        places = [str(place) for place in range(len(log_entry))]
-        shapes = {place: np.shape(log_entry[place]) for place in places if place in log_entry}
+        names = [*(str(place) for place in range(len(log_entry) - 1)), "decisions"]
+        shapes = {name: np.shape(log_entry[name]) for name in names if name in log_entry}
         arrays = checked_arrays(log_entry, shapes, what)
         try:
-            self._receive_total(*flat(list(arrays.values())))
+            decisions = arrays.pop("decisions")
+            self._receive_total(*flat(list(arrays.values())), decisions.tolist())
         except Exception as cause:
             raise MessageError(
                 f"the program cannot replay {what} ({cause}); "
                 "pass the log entries of the same agent and plan."
             ) from cause
 
-    def _receive_total(self, total: Array, shapes: Sequence[tuple[int, ...]]) -> None:
-        """Log a total and send it to the program."""
-        self._total, self._log_entry = total, shaped(total, shapes)
-        self._updates += 1
-        self._checksum = crc32(total.data, crc32(repr(shapes).encode(), self._checksum))
+    def _add(self, inbox: Sequence[Message]) -> None:
+        """Add the children's partial sums to the agent's own part."""
+        for message in inbox:
+            if message.arrays["checksum"][0] != self._checksum:
+                raise MessageError(
+                    f"agent {message.sender} has other totals or decisions than agent {self._id} "
+                    f"before sum {self._updates}; {SAME_PLAN}"
+                )
+        self._partial = self._part + sum(message.arrays["sum"] for message in inbox)
+
+    def _receive_total(
+        self, total: Array, shapes: Sequence[tuple[int, ...]], given: Sequence[float] | None = None
+    ) -> None:
+        """Send a total to the program, decide or follow the decisions given, and log both."""
+        arrays, decisions = shaped(total, shapes), Decisions(self._id, self._updates, given)
         try:
-            part = self._program.send(self._log_entry)
+            part = next_part(self._program, arrays, decisions.decide)
         except StopIteration as end:
             ending: ProgramOutcome = end.value
             self._iterate, self._finished = ending.iterate, ending.reason
@@ -181,6 +213,14 @@ class SumAgent:
             self._pending = lambda: (np.zeros(0),)
         else:
             self._iterate, self._pending = part.iterate, part.compute
+        decisions.require_all()
+        taken = np.array(decisions.taken, dtype=np.float64)
+        self._updates += 1
+        self._checksum = crc32(total.data, crc32(repr(shapes).encode(), self._checksum))
+        self._checksum = crc32(taken.data, self._checksum)
+        self._total, self._decisions = total, packed(decisions.taken)
+        places = {str(place): array for place, array in enumerate(arrays)}
+        self._log_entry = {**places, "decisions": taken}
 
     def _compute_part(self) -> None:
         """Compute its part of the current sum, if it is still pending."""

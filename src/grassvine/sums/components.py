@@ -24,8 +24,15 @@ import numpy as np
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.seeds import stream
 from grassvine.problems.base import Eigenproblem
-from grassvine.sums.krylov import empty_space, extended, next_block, random_block, restarted
-from grassvine.sums.program import Iterate, Program, ProgramOutcome, all_reduce
+from grassvine.sums.krylov import (
+    empty_space,
+    extended,
+    next_block,
+    random_block,
+    restarted,
+    unconnected,
+)
+from grassvine.sums.program import Iterate, Program, ProgramOutcome, agree, all_reduce, decide
 
 # A Krylov space is expected to need this number of columns for each component.
 COLUMNS_PER_COMPONENT = 8
@@ -48,7 +55,8 @@ def principal_components(
     if share:
         totals = yield from all_reduce(Iterate(start), lambda: (problem.trace, problem.n_samples))
         wanted = share * float(totals[0])
-        n_columns = min(int(totals[1]), n_items) if n_items <= MAX_ITEMS else 0
+        n_samples = int((yield from agree(float(totals[1]))))
+        n_columns = min(n_samples, n_items) if n_items <= MAX_ITEMS else 0
     if n_items + 1 <= 2 * n_columns:
         return (yield from _by_matrix(problem, start, wanted))
     return (yield from _by_blocks(problem, start, seed, max_iter, wanted))
@@ -63,7 +71,7 @@ def _by_matrix(problem: Eigenproblem, start: Array, wanted: float) -> Program:
     matrix[lower] = packed
     values, vectors = np.linalg.eigh(matrix)  # reads the lower triangle only
     values, vectors = values[::-1], vectors[:, ::-1]
-    rank = _enough(values, wanted) if wanted else rank
+    rank = int((yield from agree(_enough(values, wanted)))) if wanted else rank
     basis = np.ascontiguousarray(vectors[:, :rank])
     product = (matrix + np.tril(matrix, -1).T) @ basis
     norm = float(np.linalg.norm(product - basis * values[:rank]))
@@ -77,16 +85,17 @@ def _by_blocks(
     """Compute the components from a block Krylov space."""
     n_items, rank = start.shape
     rng = stream(seed, "components")
-    space, block, iterate = empty_space(n_items), start, Iterate(start)
+    space, iterate = empty_space(n_items), Iterate(start)
+    block = unconnected(space, start)
     reason = f"reached the limit of {max_iter} sums"
     for _ in range(max_iter):
-        (image,) = yield from all_reduce(iterate, partial(_image, problem, block))
-        space = extended(space, block, image)
+        (image,) = yield from all_reduce(iterate, partial(_image, problem, block.columns))
+        space = yield from extended(space, block, image)
         norm = float(np.linalg.norm(space.residual(rank)))
         found = space.values[:rank]
         iterate = Iterate(space.eigenvectors(rank), -0.5 * float(found.sum()), norm)
-        if norm <= space.noise * math.sqrt(rank):
-            more = _missing(found, wanted, space.noise)
+        if (yield from decide(norm <= space.noise * math.sqrt(rank))):
+            more = int((yield from agree(_missing(found, wanted, space.noise))))
             if not more or space.basis.shape[1] == n_items:
                 reason = "the gradient is zero up to rounding"
                 break
@@ -95,9 +104,9 @@ def _by_blocks(
             continue
         if space.basis.shape[1] >= MAX_BLOCKS * rank:
             space = restarted(space, KEPT_BLOCKS * rank)
-        space, block = next_block(space, rank)
+        space, block = yield from next_block(space, rank)
     if wanted:
-        rank = _enough(space.values, wanted)
+        rank = int((yield from agree(_enough(space.values, wanted))))
         kept = space.values[:rank]
         iterate = Iterate(space.eigenvectors(rank), -0.5 * float(kept.sum()), iterate.gradient_norm)
     return ProgramOutcome(iterate, reason)

@@ -26,7 +26,7 @@ import numpy as np
 from grassvine.foundations.arrays import Array
 from grassvine.geometry import Grassmann
 from grassvine.problems.base import TwiceDifferentiable
-from grassvine.sums.program import Iterate, Subprogram, all_reduce
+from grassvine.sums.program import Iterate, Subprogram, agree, all_reduce, decide
 
 LONGEST = 0.8  # radians: the largest principal angle of a step
 MAX_HALVINGS = 30
@@ -79,7 +79,7 @@ class Monitor(Protocol):
         """Return this agent's part of the number."""
         ...
 
-    def check(self, point: Point) -> str:
+    def check(self, point: Point) -> Subprogram[str]:
         """Inspect an accepted point; return a reason to stop there, or an empty string."""
         ...
 
@@ -144,29 +144,28 @@ def conjugate_gradient(
     """Minimise the sum of all agents' costs from a common start."""
     point = yield from evaluate(problem, start, Iterate(start), monitor)
     if monitor:
-        monitor.check(point)
+        yield from monitor.check(point)
     norms: list[float] = []  # of the preconditioned gradients
     last_direction = last_gradient = None
     last_product = 1.0
     slow = 0
     for iteration in range(stopping.max_iter):
         gradient = point.gradient
-        if float(np.linalg.norm(gradient)) <= ZERO_GRADIENT * float(
-            np.linalg.norm(point.euclidean_gradient)
-        ):
+        zero = ZERO_GRADIENT * float(np.linalg.norm(point.euclidean_gradient))
+        if (yield from decide(float(np.linalg.norm(gradient)) <= zero)):
             reason = "the gradient is zero up to rounding"
             return DescentResult(point, iteration, reason, converged=True)
         yield from preconditioner.prepare(point, iteration)
         scaled = _GRASSMANN.project(point.basis, preconditioner.apply_inverse(point, gradient))
         product = float(np.sum(scaled * gradient))
         norms.append(math.sqrt(max(product, 0.0)))
-        if norms[-1] <= stopping.tol * norms[0]:
+        if (yield from decide(norms[-1] <= stopping.tol * norms[0])):
             reason = f"the gradient norm fell to {stopping.tol:g} of its initial value"
             return DescentResult(point, iteration, reason, converged=True)
         if (
             stopping.n_iter_no_change
             and slow >= stopping.n_iter_no_change
-            and stopping.stuck(norms)
+            and (yield from decide(stopping.stuck(norms)))
         ):
             reason = (
                 f"the cost fell by less than {stopping.slow:.0%} in {slow} consecutive iterations"
@@ -176,8 +175,9 @@ def conjugate_gradient(
         if last_direction is not None and last_gradient is not None:
             transported = _GRASSMANN.project(point.basis, last_gradient)
             beta = max(0.0, (product - float(np.sum(scaled * transported))) / last_product)
+            beta = yield from agree(beta)
             mixed = direction + beta * _GRASSMANN.project(point.basis, last_direction)
-            if float(np.sum(mixed * gradient)) < 0.0:
+            if (yield from decide(float(np.sum(mixed * gradient)) < 0.0)):
                 direction = mixed
         there = yield from _search(problem, point, gradient, direction, monitor)
         if there is None:
@@ -185,9 +185,9 @@ def conjugate_gradient(
                 point, iteration, "no step reduces the cost any further", converged=True
             )
         decrease = (point.cost - there.cost) / abs(point.cost) if point.cost else 0.0
-        slow = slow + 1 if decrease < stopping.slow else 0
+        slow = slow + 1 if (yield from decide(decrease < stopping.slow)) else 0
         point, last_direction, last_gradient, last_product = there, direction, gradient, product
-        if monitor and (reason := monitor.check(point)):
+        if monitor and (reason := (yield from monitor.check(point))):
             return DescentResult(point, iteration + 1, reason, converged=False)
     reason = f"reached the limit of {stopping.max_iter} iterations"
     return DescentResult(point, stopping.max_iter, reason, converged=False)
@@ -212,15 +212,16 @@ def _search(
     descent = -float(np.sum(gradient * direction))
     step = descent / curvature if curvature > 0.0 else 1.0
     length = float(np.linalg.norm(direction, 2))
-    step = min(step, LONGEST / length) if length else step
+    step = yield from agree(min(step, LONGEST / length) if length else step)
     for _ in range(MAX_HALVINGS):
         basis = _GRASSMANN.exp(point.basis, step * direction)
         there = yield from evaluate(problem, basis, point.iterate, monitor)
-        if there.cost <= point.cost:
+        if (yield from decide(there.cost <= point.cost)):
             return there
         # If the predicted decrease is rounding, comparing costs is meaningless.
         rounding = ROUNDING * abs(point.cost)
-        if step * descent <= rounding:
-            return there if there.cost <= point.cost + rounding else None
+        if (yield from decide(step * descent <= rounding)):
+            same = yield from decide(there.cost <= point.cost + rounding)
+            return there if same else None
         step *= 0.5
     return None

@@ -29,7 +29,7 @@ from grassvine.sums.conjugate_gradient import (
     conjugate_gradient,
 )
 from grassvine.sums.preconditioners import ItemBlocks, ItemScaling
-from grassvine.sums.program import Iterate, Subprogram, all_reduce
+from grassvine.sums.program import Iterate, Subprogram, all_reduce, decide
 
 FIRST_POWERS, LATER_POWERS = 8, 6  # power iterations
 INTERMEDIATE = StoppingRule(tol=1e-8, max_iter=30, n_iter_no_change=2)
@@ -67,13 +67,14 @@ def complete_by_rank(problem: CompletesRatings, rank: int, seed: int, tol: float
         if best.converged:
             break
         other = yield from _attempt(problem, rank, seed, known, stopping, attempt)
-        best, worse = sorted((best, other), key=lambda descent: descent.point.cost)
-        if worse.point.cost <= (1.0 + EQUAL_COST) * best.point.cost:
+        lower = yield from decide(other.point.cost < best.point.cost)
+        best, worse = (other, best) if lower else (best, other)
+        if (yield from decide(worse.point.cost <= (1.0 + EQUAL_COST) * best.point.cost)):
             break
     if not best.converged:
         blocks = ItemBlocks(problem, known.density)
         best = yield from conjugate_gradient(problem, best.point.basis, blocks, final)
-    if recovered(best, known):
+    if (yield from decide(recovered(best, known))):
         return replace(best, reason=f"the table is recovered: {best.reason}")
     return best
 
@@ -161,7 +162,8 @@ def widened(
     direction = _orthogonalised(basis, rng.standard_normal(ratings.n_items))
     for _ in range(LATER_POWERS if size else FIRST_POWERS):
         (power,) = yield from all_reduce(iterate, partial(gram_product, direction))
-        if not power.any():  # the residual is zero: any direction will do
+        # If the residual is zero, any direction will do.
+        if (yield from decide(not power.any())):
             break
         direction = _orthogonalised(basis, power)
     return np.ascontiguousarray(np.column_stack([basis, direction]))

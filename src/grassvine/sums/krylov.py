@@ -10,6 +10,11 @@ U = QV_r is the best basis within span Q for r leading eigenvectors, and its res
 product: CU − UΘ_r = W(TV_r). The space grows by the directions of W in which residuals are left, so
 a block shrinks as eigenvectors are found. Orthogonal iteration uses the last block only; the whole
 space needs about the square root of its number of products.
+
+Agents whose arithmetic differs have directions of W that differ by rounding over the size of the
+residual, so an image is not quite that of an agent's own block V. The leading eigenvectors hardly
+notice, because their share of V is as small as the residual, provided that VᵀCQ is taken from T and
+not from the image. The signs of V must be equal, and another LAPACK may return others.
 """
 
 from dataclasses import dataclass
@@ -17,6 +22,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from grassvine.foundations.arrays import Array
+from grassvine.foundations.seeds import stream
+from grassvine.sums.program import Subprogram, agree
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """Directions V orthonormal to Q and W, by which a space is extended, and VᵀCQ."""
+
+    columns: Array
+    coupling: Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,14 +66,15 @@ def empty_space(n_items: int) -> KrylovSpace:
     return KrylovSpace(none, none[:0], none, none[:0], np.zeros(0), none[:0])
 
 
-def extended(space: KrylovSpace, block: Array, image: Array) -> KrylovSpace:
-    """Add a block that is orthonormal to Q and W, with its image under C."""
-    basis = np.column_stack([space.basis, block])
+def extended(space: KrylovSpace, block: Block, image: Array) -> Subprogram[KrylovSpace]:
+    """Add a block with its image under C."""
+    basis = np.column_stack([space.basis, block.columns])
     known = np.column_stack([basis, space.outside])
     coordinates = known.T @ image
     within, outside = np.split(coordinates, [basis.shape[1]])
-    above, corner = np.split(within, [space.basis.shape[1]])
-    inner = np.block([[space.inner, above], [above.T, 0.5 * (corner + corner.T)]])
+    corner = within[space.basis.shape[1] :]
+    below = block.coupling
+    inner = np.block([[space.inner, below.T], [below, 0.5 * (corner + corner.T)]])
     values, vectors = np.linalg.eigh(inner)
     grown = KrylovSpace(
         basis,
@@ -68,15 +84,18 @@ def extended(space: KrylovSpace, block: Array, image: Array) -> KrylovSpace:
         values[::-1],
         vectors[:, ::-1],
     )
-    return _with_outside(grown, known, image - known @ coordinates, block.shape[1])
+    rest = image - known @ coordinates
+    return (yield from _with_outside(grown, known, rest, block.columns.shape[1]))
 
 
-def _with_outside(space: KrylovSpace, known: Array, rest: Array, added: int) -> KrylovSpace:
+def _with_outside(
+    space: KrylovSpace, known: Array, rest: Array, added: int
+) -> Subprogram[KrylovSpace]:
     """Add the directions of ``rest``, the images of the last columns without ``known``, to W."""
     directions, factor = np.linalg.qr(rest)
     left, sizes, right = np.linalg.svd(factor)
     room = known.shape[0] - known.shape[1]
-    n_fresh = min(int(np.count_nonzero(sizes > space.noise)), room)
+    n_fresh = int((yield from agree(min(int(np.count_nonzero(sizes > space.noise)), room))))
     if not n_fresh:
         return space
     # Small directions are not orthogonal to the others before they have length 1.
@@ -94,16 +113,16 @@ def _with_outside(space: KrylovSpace, known: Array, rest: Array, added: int) -> 
     )
 
 
-def next_block(space: KrylovSpace, rank: int) -> tuple[KrylovSpace, Array]:
+def next_block(space: KrylovSpace, rank: int) -> Subprogram[tuple[KrylovSpace, Block]]:
     """Take the directions of the residual out of W; return the rest of the space, and them."""
     left, sizes, _ = np.linalg.svd(space.residual(rank))
-    width = int(np.count_nonzero(sizes > space.noise))
+    width = int((yield from agree(int(np.count_nonzero(sizes > space.noise)))))
     return _taken(space, left, width)
 
 
 def random_block(
     space: KrylovSpace, width: int, rng: np.random.Generator
-) -> tuple[KrylovSpace, Array]:
+) -> tuple[KrylovSpace, Block]:
     """Return the space and random directions orthonormal to Q and W; where no room is left, W."""
     known = np.column_stack([space.basis, space.outside])
     room = known.shape[0] - known.shape[1]
@@ -113,7 +132,12 @@ def random_block(
     block = rng.standard_normal((known.shape[0], min(width, room)))
     for _ in range(2):
         block = np.linalg.qr(block - known @ (known.T @ block))[0]
-    return space, block
+    return space, unconnected(space, block)
+
+
+def unconnected(space: KrylovSpace, columns: Array) -> Block:
+    """Return a block that is orthogonal to W too."""
+    return Block(columns, np.zeros((columns.shape[1], space.basis.shape[1])))
 
 
 def restarted(space: KrylovSpace, kept: int) -> KrylovSpace:
@@ -128,11 +152,13 @@ def restarted(space: KrylovSpace, kept: int) -> KrylovSpace:
     )
 
 
-def _taken(space: KrylovSpace, turn: Array, width: int) -> tuple[KrylovSpace, Array]:
-    """Turn W, and take its first columns out: their products with C will be part of H."""
+def _taken(space: KrylovSpace, turn: Array, width: int) -> tuple[KrylovSpace, Block]:
+    """Turn W, and take its first columns out."""
     outside, coupling = space.outside @ turn, turn.T @ space.coupling
-    block = np.ascontiguousarray(outside[:, :width])
     rest = KrylovSpace(
         space.basis, space.inner, outside[:, width:], coupling[width:], space.values, space.vectors
     )
-    return rest, block
+    fixed = stream(0, "krylov", "signs").standard_normal(len(outside))
+    signs = np.where(fixed @ outside[:, :width] < 0.0, -1.0, 1.0)
+    columns = np.ascontiguousarray(outside[:, :width] * signs)
+    return rest, Block(columns, signs[:, None] * coupling[:width])

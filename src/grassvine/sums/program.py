@@ -1,9 +1,14 @@
 """Programs over sums: all agents run one program, which communicates by sums over all agents.
 
 A program is a generator that each agent runs on its own problem. It yields how to compute the
-agent's part of a sum and is sent the total, which has the same bits at every agent; so all agents
-make the same decisions and are at the same point. Agents add up along a tree; :func:`run_pooled`
-runs the same program for a single owner of all the data.
+agent's part of a sum and is sent the total, which has the same bits at every agent. Agents add up
+along a tree; :func:`run_pooled` runs the same program for a single owner of all the data.
+
+What agents compute from the same totals may differ in the last bits, because their processors and
+libraries differ. Such points are equal up to rounding, but a comparison could fall differently, and
+agents would wait for different sums. So a program passes every comparison of numbers that depend on
+totals through :func:`decide`, and other numbers on which its course depends (step lengths, counts,
+regularisation strengths) through :func:`agree`: all agents get the value that the root computed.
 
 Passes over the data happen only while a part is computed, so a program can be replayed from its
 totals without any.
@@ -20,6 +25,7 @@ from numpy.typing import ArrayLike
 
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.blas import one_blas_thread
+from grassvine.foundations.errors import PlanError
 from grassvine.problems.base import Problem, as_local_problem
 
 
@@ -66,6 +72,13 @@ class Part:
     iterate: Iterate
 
 
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A number computed from totals, to be replaced by the one that the root computed."""
+
+    value: float
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ProgramOutcome:
     """The final iterate of a program, and the reason why it stopped."""
@@ -75,14 +88,25 @@ class ProgramOutcome:
 
 
 Result = TypeVar("Result")
-# A generator that is sent the arrays of its parts, summed over all agents.
-Subprogram: TypeAlias = Generator[Part, list[Array], Result]
+# A generator that is sent the arrays of its parts, summed over all agents, and decided numbers.
+Subprogram: TypeAlias = Generator[Part | Decision, list[Array], Result]
 Program: TypeAlias = Subprogram[ProgramOutcome]
 
 
 def all_reduce(iterate: Iterate, compute: Compute) -> Subprogram[list[Array]]:
     """Sum several arrays over all agents in one round; for use with ``yield from``."""
     return (yield Part(compute, iterate))
+
+
+def agree(number: float) -> Subprogram[float]:
+    """Return the number as the root computed it; for use with ``yield from``, after a sum."""
+    (decided,) = yield Decision(float(number))
+    return float(decided)
+
+
+def decide(condition: bool) -> Subprogram[bool]:
+    """Return whether the condition holds at the root; for use with ``yield from``, after a sum."""
+    return bool((yield from agree(condition)))
 
 
 def flat(arrays: Sequence[ArrayLike]) -> tuple[Array, list[tuple[int, ...]]]:
@@ -105,23 +129,49 @@ def map_iterates(
     program: Subprogram[Result], change: Callable[[Iterate], Iterate]
 ) -> Subprogram[Result]:
     """Run a program with ``change`` applied to its intermediate iterates."""
-    part = next(program)
+    request = next(program)
     while True:
-        total = yield replace(part, iterate=change(part.iterate))
+        if isinstance(request, Part):
+            request = replace(request, iterate=change(request.iterate))
+        answer = yield request
         try:
-            part = program.send(total)
+            request = program.send(answer)
         except StopIteration as end:
             result: Result = end.value
             return result
 
 
+def first_part(program: Subprogram[Result]) -> Part:
+    """Start a program, and return its first part."""
+    request = next(program)
+    if isinstance(request, Decision):
+        raise PlanError(
+            "the program decides before its first sum, when agents have nothing in common; "
+            "let it sum first what the decision depends on."
+        )
+    return request
+
+
+def next_part(
+    program: Subprogram[Result], total: list[Array], decide: Callable[[float], float] = float
+) -> Part:
+    """Send a program a total, decide what it asks, and return its next part.
+
+    At the end of the program StopIteration is raised, with its result as value.
+    """
+    request = program.send(total)
+    while isinstance(request, Decision):
+        request = program.send([np.array(decide(request.value))])
+    return request
+
+
 def run_pooled(program: Program) -> ProgramOutcome:
     """Run a program for a single owner of all the data, whose part is the total."""
     with one_blas_thread():
-        part = next(program)
+        part = first_part(program)
         while True:
             try:
-                part = program.send(shaped(*flat(part.compute())))
+                part = next_part(program, shaped(*flat(part.compute())))
             except StopIteration as end:
                 ending: ProgramOutcome = end.value
                 return ending

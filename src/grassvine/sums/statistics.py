@@ -9,7 +9,7 @@ import numpy as np
 from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array
 from grassvine.sums.common import computed_once
-from grassvine.sums.program import Iterate, Subprogram, all_reduce
+from grassvine.sums.program import Iterate, Subprogram, agree, all_reduce
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -39,14 +39,21 @@ def rating_statistics(ratings: Ratings, iterate: Iterate) -> Subprogram[RatingSt
         n_users = float(np.count_nonzero(np.diff(ratings.starts)))
         return counts, n_users, float(values.sum()), float(values @ values)
 
-    return _from_sums((yield from all_reduce(iterate, own)))
+    sums = yield from all_reduce(iterate, own)
+    centre, deviation = _moments(sums)
+    return _statistics(sums, centre, (yield from agree(deviation)))
 
 
-@computed_once
-def _from_sums(sums: Sequence[Array]) -> RatingStatistics:
-    counts, n_users, total, squares = sums
+def _moments(sums: Sequence[Array]) -> tuple[float, float]:
+    """Return mean and standard deviation from the sums over all agents."""
+    counts, _, total, squares = sums
     n_ratings = max(counts.sum(), 1.0)
     centre = float(total / n_ratings)
     variance = max(float(squares / n_ratings) - centre * centre, 0.0)
-    # If all ratings are equal any scale will do.
-    return RatingStatistics(counts, max(float(n_users), 1.0), centre, math.sqrt(variance) or 1.0)
+    return centre, math.sqrt(variance) or 1.0  # if all ratings are equal any scale will do
+
+
+@computed_once
+def _statistics(sums: Sequence[Array], centre: float, deviation: float) -> RatingStatistics:
+    counts, n_users, _, _ = sums
+    return RatingStatistics(counts, max(float(n_users), 1.0), centre, deviation)

@@ -34,7 +34,9 @@ from grassvine.sums.program import (
     Program,
     ProgramOutcome,
     Subprogram,
+    agree,
     all_reduce,
+    decide,
     map_iterates,
 )
 from grassvine.sums.progress import CandidateLog, with_candidates
@@ -95,10 +97,10 @@ class HeldOut:
         residuals = self._problem.residuals(basis, self._held)
         return float(residuals @ residuals)
 
-    def check(self, point: Point) -> str:
+    def check(self, point: Point) -> Subprogram[str]:
         """Record the best point; stop after ``n_iter_no_change`` points without improvement."""
         self.seen.append(point.monitored)
-        if self.best is None or is_lower(point.monitored, self.best.monitored):
+        if self.best is None or (yield from is_lower(point.monitored, self.best.monitored)):
             self.best, self._n_no_change = point, 0
         else:
             self._n_no_change += 1
@@ -171,9 +173,9 @@ class Candidate:
 Search: TypeAlias = Subprogram[Candidate]
 
 
-def is_lower(error: float, than: float) -> bool:
-    """Return whether a squared error is lower by more than rounding."""
-    return error < (1.0 - MARGIN) * than
+def is_lower(error: float, than: float) -> Subprogram[bool]:
+    """Decide whether a squared error is lower by more than rounding."""
+    return decide(error < (1.0 - MARGIN) * than)
 
 
 def choose_and_fit(
@@ -200,7 +202,7 @@ def _choose_and_fit(
     held = held.shifted(-table.statistics.centre)
     best = yield from choose(method, table, held, start.shape[1], seed, float(n_held), log)
     log.chosen = best.row
-    early = best.last_error > (1.0 + RISE) * best.error
+    early = yield from decide(best.last_error > (1.0 + RISE) * best.error)
     whole = yield from centred(problem, table.as_model(Iterate(best.basis), best.unobserved))
     stopping = StoppingRule(method.tol, 0 if early else method.max_descent_iter)
     descent = yield from whole.descend(best.basis, best.unobserved, stopping)
@@ -232,11 +234,12 @@ def choose(
     ``n_held`` is the number of held-out entries of all agents.
     """
     stopping = StoppingRule(method.tol, method.max_descent_iter)
+    density = yield from agree(table.density)
 
     def unobserved(step: int) -> float:
         if method.unobserved != "auto":
             return method.unobserved
-        alpha = table.density * 2.0**-step
+        alpha = density * 2.0**-step
         return alpha / (1.0 + alpha)
 
     def attempt(step: int, start: Array) -> Search:
@@ -256,7 +259,7 @@ def choose(
             best = first
             while MIN_STEP <= best.step + direction <= MAX_STEP:
                 candidate = yield from attempt(best.step + direction, best.basis)
-                if not is_lower(candidate.error, best.error):
+                if not (yield from is_lower(candidate.error, best.error)):
                     break
                 best = candidate
             if best is not first:
@@ -272,7 +275,7 @@ def choose(
         if method.unobserved == "auto" and (method.any_rank or size == rank):
             latest = yield from search_unobserved(latest)
         basis, step = latest.basis, latest.step
-        if best is None or not method.any_rank or is_lower(latest.error, best.error):
+        if best is None or not method.any_rank or (yield from is_lower(latest.error, best.error)):
             best, n_no_change = latest, 0
         else:
             n_no_change += 1

@@ -26,7 +26,15 @@ from grassvine.sums.biased.selection import (
     most_sums,
     search,
 )
-from grassvine.sums.program import Program, flat, run_pooled, shaped
+from grassvine.sums.program import (
+    Decision,
+    Program,
+    first_part,
+    flat,
+    next_part,
+    run_pooled,
+    shaped,
+)
 
 RANK = 3
 CANDIDATE_COLUMNS = "rank", "regularization", "bias_regularization", "rmse", "n_sums", "chosen"
@@ -71,10 +79,10 @@ def pooled(program: Program) -> tuple[BiasedModel, str]:
 
 
 def costs_of(program: Program) -> list[float]:
-    part, costs = next(program), []
+    part, costs = first_part(program), []
     while True:
         try:
-            part = program.send(shaped(*flat(part.compute())))
+            part = next_part(program, shaped(*flat(part.compute())))
             costs.append(part.iterate.cost)
         except StopIteration as end:
             return [*costs, end.value.iterate.cost]
@@ -321,8 +329,10 @@ def test_the_search_goes_outward_until_the_best_value_is_inside_the_grid(best: f
         return at(value)
 
     searching = search(at(1.0), 1.0, STRENGTH_RATIO, STRENGTHS, fit)
+    decision = next(searching)
+    assert isinstance(decision, Decision)
     with pytest.raises(StopIteration) as end:
-        next(searching)
+        next_part(searching, [np.array(decision.value)])
     assert end.value.value.strength == pytest.approx(best)
     assert min(tried) < best * 0.99 and max(tried) > best * 1.01
 

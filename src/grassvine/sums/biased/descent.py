@@ -32,15 +32,24 @@ from grassvine.sums.biased.problem import (
     as_biased_problem,
 )
 from grassvine.sums.common import computed_once, kept_with_state
-from grassvine.sums.program import Iterate, Program, ProgramOutcome, Subprogram, all_reduce
+from grassvine.sums.program import (
+    Iterate,
+    Program,
+    ProgramOutcome,
+    Subprogram,
+    agree,
+    all_reduce,
+    decide,
+)
 from grassvine.sums.statistics import RatingStatistics, rating_statistics
 
 # The cost has converged when this many iterations together reduce it by less than the tolerance.
 N_ITER_NO_CHANGE = 5
 ARMIJO = 1e-4
+TINY = float(np.finfo(float).tiny)
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, weakref_slot=True)
 class BiasedIterate(Iterate):
     """The current model; its basis spans the factors."""
 
@@ -77,7 +86,7 @@ class StoppingCriteria:
         real_number("tol", self.tol, least=0.0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Point:
     """A model with its cost, its gradient and its preconditioned gradient, as rows [A_i, c_i]."""
 
@@ -97,19 +106,19 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Descent:
-    """A descent after some passes: the best point, the next model to evaluate, or why it ended."""
+class Line:
+    """A search direction at a point, and the derivative of the cost along it."""
 
-    statistics: RatingStatistics
-    criteria: StoppingCriteria
-    here: Point | None
-    trial: BiasedIterate
     direction: Array
-    derivative: float  # the derivative along the direction
-    step: float
-    costs: tuple[float, ...] = ()
-    n_passes: int = 0
-    reason: str = ""
+    derivative: float
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class Secant:
+    """The multiple of the last direction in the next one, and by how much steps get longer."""
+
+    beta: float
+    lengthening: float
 
 
 def fit_biased(
@@ -155,102 +164,92 @@ def minimise(
     criteria: StoppingCriteria,
 ) -> Subprogram[tuple[Point, str]]:
     """Minimise F from a model; return the best point and the reason for stopping."""
-    descent = _first(model, statistics, criteria)
-    while not descent.reason:
-        trial = descent.trial
 
-        def own(model: BiasedModel = trial.model) -> tuple[float, Array, Array, Array]:
-            found = problem.evaluate(model)
+    def evaluate(trial: BiasedIterate, best: BiasedIterate) -> Subprogram[Point]:
+        """Evaluate F and its gradient; until the sum is there, observers see the best iterate."""
+
+        def own() -> tuple[float, Array, Array, Array]:
+            found = problem.evaluate(trial.model)
             return found.cost, found.factor_gradient, found.bias_gradient, found.gram
 
-        # Until the sum is there, observers see the best point.
-        sums = yield from all_reduce(descent.here.iterate if descent.here else trial, own)
-        descent = _next(descent, sums)
-    assert descent.here is not None
-    return descent.here, descent.reason
+        return _point(trial, (yield from all_reduce(best, own)), statistics)
+
+    first = _iterate(model)
+    here = yield from evaluate(first, first)
+    line, step, costs = _steepest(here), 1.0, [here.cost]
+    for _ in range(criteria.max_iter - 1):
+        rounding = float(np.finfo(float).eps) * here.cost
+        if not (yield from decide(-line.derivative * step > rounding)):
+            return here, "no step reduces the cost any further"
+        there = yield from evaluate(_moved(here, line, step), here.iterate)
+        excess = there.cost - here.cost - step * line.derivative
+        if (yield from decide(there.cost > here.cost + ARMIJO * step * line.derivative)):
+            # The minimum of the parabola, safeguarded.
+            shorter = -0.5 * step * line.derivative / max(excess, TINY)
+            step = yield from agree(step * min(max(shorter, 0.1), 0.5))
+            continue
+        costs.append(there.cost)
+        before = costs[-1 - N_ITER_NO_CHANGE] if len(costs) > N_ITER_NO_CHANGE else math.inf
+        if (yield from decide(before - there.cost <= criteria.tol * there.cost)):
+            return (
+                there,
+                f"the cost converged (regularization = {model.regularization:.4g}, "
+                f"bias_regularization = {model.bias_regularization:.4g})",
+            )
+        secant = _secant(here, there, line)
+        beta = yield from agree(secant.beta)
+        step = yield from agree(step * secant.lengthening)
+        conjugate = _conjugate(there, line, beta)
+        downhill = yield from decide(conjugate.derivative < 0.0)
+        here, line = there, conjugate if downhill else _steepest(there)
+    return here, f"reached the limit of {criteria.max_iter} iterations"
 
 
 @computed_once
-def _first(model: BiasedModel, statistics: RatingStatistics, criteria: StoppingCriteria) -> Descent:
-    trial = BiasedIterate(np.linalg.qr(model.factors)[0], model=model)
-    return Descent(
-        statistics, criteria, None, trial, direction=np.zeros(0), derivative=0.0, step=1.0
+def _iterate(model: BiasedModel) -> BiasedIterate:
+    return BiasedIterate(np.linalg.qr(model.factors)[0], model=model)
+
+
+@computed_once
+def _moved(here: Point, line: Line, step: float) -> BiasedIterate:
+    """Return the iterate one step along a line."""
+    model, change = here.model, step * line.direction
+    return _iterate(
+        replace(
+            model,
+            factors=model.factors + change[:, :-1],
+            item_biases=model.item_biases + change[:, -1],
+        )
+    )
+
+
+@computed_once
+def _steepest(here: Point) -> Line:
+    direction = -here.preconditioned
+    return Line(direction, float(np.vdot(here.gradient, direction)))
+
+
+@computed_once
+def _conjugate(there: Point, line: Line, beta: float) -> Line:
+    direction = beta * line.direction - there.preconditioned
+    return Line(direction, float(np.vdot(there.gradient, direction)))
+
+
+@computed_once
+def _secant(here: Point, there: Point, line: Line) -> Secant:
+    """Return the next conjugate direction and first step, from the gradients at both points."""
+    curvature = float(np.vdot(there.gradient, line.direction)) - line.derivative
+    if curvature <= 0.0:
+        return Secant(0.0, 3.0)
+    change = float(np.vdot(there.gradient - here.gradient, there.preconditioned))
+    return Secant(
+        beta=max(change / curvature, 0.0),
+        lengthening=min(max(-line.derivative / curvature, 1 / 3), 3.0),
     )
 
 
 @kept_with_state
 @computed_once
-def _next(descent: Descent, sums: Sequence[Array]) -> Descent:
-    """Accept the trial point or shorten the step; all agents compute the same."""
-    criteria = descent.criteria
-    here, direction, derivative, step = (
-        descent.here,
-        descent.direction,
-        descent.derivative,
-        descent.step,
-    )
-    there = _point(descent.trial, sums, descent.statistics)
-    costs, reason = descent.costs, ""
-    if here is None:
-        here, direction = there, -there.preconditioned
-        costs = (here.cost,)
-    elif there.cost > here.cost + ARMIJO * step * derivative:
-        # The minimum of the parabola, safeguarded.
-        excess = there.cost - here.cost - step * derivative
-        step *= min(max(-0.5 * step * derivative / excess, 0.1), 0.5)
-    else:
-        direction, step = _conjugate(here, there, direction, derivative, step)
-        here, costs = there, (*costs, there.cost)
-        before = costs[-1 - N_ITER_NO_CHANGE] if len(costs) > N_ITER_NO_CHANGE else math.inf
-        if before - here.cost <= criteria.tol * here.cost:
-            mu, mu_b = here.model.regularization, here.model.bias_regularization
-            reason = (
-                f"the cost converged (regularization = {mu:.4g}, bias_regularization = {mu_b:.4g})"
-            )
-    derivative = float(np.vdot(here.gradient, direction))
-    n_passes = descent.n_passes + 1
-    if not reason and n_passes == criteria.max_iter:
-        reason = f"reached the limit of {criteria.max_iter} iterations"
-    if not reason and not -derivative * step > np.finfo(float).eps * here.cost:
-        reason = "no step reduces the cost any further"
-    trial = here.iterate if reason else _moved(here.model, step * direction)
-    return replace(
-        descent,
-        here=here,
-        trial=trial,
-        direction=direction,
-        derivative=derivative,
-        step=step,
-        costs=costs,
-        n_passes=n_passes,
-        reason=reason,
-    )
-
-
-def _conjugate(
-    here: Point, there: Point, direction: Array, derivative: float, step: float
-) -> tuple[Array, float]:
-    """Return the next direction and its first trial step, from an accepted step."""
-    curvature_along = float(np.vdot(there.gradient, direction)) - derivative
-    change = float(np.vdot(there.gradient - here.gradient, there.preconditioned))
-    onward = (
-        max(change / curvature_along, 0.0) * direction - there.preconditioned
-        if curvature_along > 0.0
-        else -there.preconditioned
-    )
-    step *= min(max(-derivative / curvature_along, 1 / 3), 3.0) if curvature_along > 0.0 else 3.0
-    return (onward if np.vdot(onward, there.gradient) < 0.0 else -there.preconditioned), step
-
-
-def _moved(model: BiasedModel, change: Array) -> BiasedIterate:
-    model = replace(
-        model,
-        factors=model.factors + change[:, :-1],
-        item_biases=model.item_biases + change[:, -1],
-    )
-    return BiasedIterate(np.linalg.qr(model.factors)[0], model=model)
-
-
 def _point(trial: BiasedIterate, sums: Sequence[Array], statistics: RatingStatistics) -> Point:
     """Return F and its gradient from the sums over all agents."""
     (cost, by_factors, by_biases, gram), model = sums, trial.model

@@ -27,7 +27,14 @@ from grassvine.sums.biased.descent import (
     minimise,
 )
 from grassvine.sums.biased.problem import BiasedCompletionProblem, BiasedModel
-from grassvine.sums.program import Program, ProgramOutcome, Subprogram, all_reduce
+from grassvine.sums.program import (
+    Program,
+    ProgramOutcome,
+    Subprogram,
+    agree,
+    all_reduce,
+    decide,
+)
 from grassvine.sums.progress import CandidateLog, selection_share, with_candidates, with_share
 from grassvine.sums.statistics import rating_statistics
 
@@ -109,7 +116,7 @@ def _choose(
     def fit(model: BiasedModel, strength: float, bias_regularization: float) -> Trial:
         first = replace(
             model,
-            regularization=strength * statistics.noise_scale,
+            regularization=(yield from agree(strength * statistics.noise_scale)),
             bias_regularization=bias_regularization,
         )
         point, _ = yield from minimise(rest, statistics, first, criteria)
@@ -158,7 +165,7 @@ def _choose(
     for rank in ranks or (start.shape[1],):
         if rank:
             candidate = yield from at_rank(rank, alone.model.bias_regularization)
-            if best is None or candidate.error < (1.0 - MARGIN) * best.error:
+            if best is None or (yield from decide(candidate.error < (1 - MARGIN) * best.error)):
                 best = candidate
     if best is None or not (yield from is_better(rest, held, best, alone)):
         log.chosen = alone.row
@@ -173,7 +180,7 @@ def _choose(
 def is_better(
     rest: BiasedCompletionProblem, held: Ratings, candidate: Candidate, alone: Candidate
 ) -> Subprogram[bool]:
-    """Return whether a candidate beats the biases alone by more than one standard error.
+    """Decide whether a candidate beats the biases alone by more than one standard error.
 
     The standard error is that of the mean difference of squared errors over the held-out entries.
     A smaller gain may be random, and on sparse tables it usually is.
@@ -188,7 +195,7 @@ def is_better(
     n_held = max(float(count), 1.0)
     mean = float(total) / n_held
     variance = max(float(squares) / n_held - mean * mean, 0.0)
-    return mean > math.sqrt(variance / n_held)
+    return (yield from decide(mean > math.sqrt(variance / n_held)))
 
 
 def search(
@@ -217,7 +224,7 @@ def search(
         before = best
         for value in values:
             candidate = yield from fit(value, best)
-            if not candidate.error < best.error:
+            if not (yield from decide(candidate.error < best.error)):
                 break
             best = candidate
         if best is not before:
@@ -243,7 +250,7 @@ def _fit_all(
     # The candidate's cost is that of a part of the entries, not comparable with those to come.
     chosen = replace(best.point.iterate, cost=math.nan, gradient_norm=math.nan)
     statistics = yield from rating_statistics(problem.ratings, chosen)
-    regularization = best.strength * statistics.noise_scale
+    regularization = yield from agree(best.strength * statistics.noise_scale)
     first = replace(first, centre=statistics.centre, regularization=regularization)
     point, reason = yield from minimise(problem, statistics, first, criteria)
     return ProgramOutcome(point.iterate, reason)
