@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 from tests.samples import N_ITEMS, ratings, scarce_ratings, tasks
-from tests.sums.test_biased import table
+from tests.sums.biased.test_method import table
 from tests.sums.test_components import sorted_samples
 from tests.sums.test_validated import ITEMS, noisy, truth
 
@@ -153,10 +153,7 @@ def agent_of(
     """Return an agent of a case, with its program changed, and the timetable."""
     plan = gv.Plan(case.n_items, case.rank, network, case.method, seed=5)
     problem = case.problem(case.split(case.data, network.n_agents)[number])
-    if isinstance(case.method, BiasedFactorization):
-        program = case.method._program(plan, problem)
-    else:
-        program = case.method.program(problem, plan.start(0), plan.seed)
+    program = case.method.program(problem, plan.start(0), plan.seed)
     return SumAgent(number, problem, change(program), network.tree), plan.timetable
 
 
