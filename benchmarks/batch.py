@@ -40,7 +40,7 @@ def _movielens(name: str, problem: gv.CompletionProblem, start: Array) -> dict[s
     ours, ours_took = timed(lambda: rtrmc(problem, start))
     theirs_solver = TrustRegions(verbosity=0, min_gradient_norm=1e-3, max_time=600)
     theirs, theirs_took = timed(
-        lambda: theirs_solver.run(to_pymanopt(problem, RANK), initial_basis=start)
+        lambda: theirs_solver.run(to_pymanopt(problem, RANK), initial_point=start)
     )
     return {
         "what": f"MovieLens-1M 80/20, r 5, {name} start",

@@ -49,7 +49,7 @@ def test_it_ends_where_pymanopt_s_trust_region_ends() -> None:
     problem = gv.CompletionProblem(table, unobserved=0.05)
     start = spectral_start(table, 3)
     theirs = pymanopt.optimizers.TrustRegions(verbosity=0, min_gradient_norm=1e-9).run(
-        to_pymanopt(problem, 3), initial_basis=start
+        to_pymanopt(problem, 3), initial_point=start
     )
     ours = rtrmc(problem, start, tol=1e-11)
     # Both stop at a gradient of 1e-9 or less: the cost is then the same to its square.

@@ -34,6 +34,7 @@ def test_the_demo_prints_one_object_and_nothing_else(tmp_path: Path) -> None:
     assert done.stderr == ""  # no progress bar where there is no terminal
 
 
+@pytest.mark.slow  # tests/demo prints the same table from one comparison
 def test_the_demo_prints_a_table(tmp_path: Path) -> None:
     done = call("demo", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from grassvine.cli.show import demo_table
 from grassvine.demo import METHODS, Comparison, compare, masked_digits, one_kind_each
 
 
@@ -56,3 +57,13 @@ def test_errors_are_measured_at_erased_pixels_only(comparison: Comparison) -> No
     nothing = {method: np.zeros((1, *test.pixels.shape)) for method in METHODS}
     zeros = Comparison(comparison.shares, nothing, comparison.gossip, comparison.exact)
     assert zeros.error("alone") == 1.0 and zeros.excess("alone") == 0.0
+
+
+def test_the_table_names_every_method_and_what_to_look_for(
+    comparison: Comparison, capsys: pytest.CaptureFixture[str]
+) -> None:
+    demo_table(comparison, seconds=1.0, picture=None)
+    printed = capsys.readouterr().out
+    for part in ("each agent alone", "gossip", "exact (default)", "pooled", "% worse", "equal"):
+        assert part in printed
+    assert printed.count("What to look for: ") == 1

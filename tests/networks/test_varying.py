@@ -106,7 +106,7 @@ def test_epochs_are_checked(schedule: Schedule, epochs: Any, message: str) -> No
         Epochs(schedule, epochs)
 
 
-@pytest.mark.parametrize("length", [1, 10])
+@pytest.mark.parametrize("length", [1, pytest.param(10, marks=pytest.mark.slow)])
 def test_gossip_on_unconnected_epochs_reaches_the_floor_of_the_union(length: int) -> None:
     """At no slot are more than two agents connected; over time all are."""
     data = gv.datasets.low_rank_ratings(60, 600, 3, oversampling=6.0, seed=1)

@@ -21,7 +21,7 @@ def case4() -> LowRankRatings:
     return gv.datasets.low_rank_ratings(500, 12_000, 5, oversampling=6.0, seed=1)
 
 
-@pytest.mark.parametrize("seed", [7, 8])
+@pytest.mark.parametrize("seed", [7, pytest.param(8, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "method", [gv.gossip.precon_stochastic(1e3, 1000), gv.gossip.precon_parallel(1e3, 400)], ids=str
 )
@@ -61,7 +61,7 @@ def case6() -> SubspaceTasks:
     return gv.datasets.subspace_tasks(100, 1000, 5, seed=1)
 
 
-@pytest.mark.parametrize("seed", [7, 8])
+@pytest.mark.parametrize("seed", [7, pytest.param(8, marks=pytest.mark.slow)])
 def test_case_6_every_agent_finds_the_subspace(case6: SubspaceTasks, seed: int) -> None:
     problems = [gv.MultitaskProblem(part) for part in gv.datasets.split_tasks(case6.tasks, 6)]
     plan = gv.Plan(100, 5, gv.networks.path(6), gv.gossip.precon_parallel(1e3, 400), seed=seed)
