@@ -2,9 +2,12 @@
 
 import io
 import json
+import socket
 import stat
+import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -12,9 +15,10 @@ import typer
 from tests.cli.commands import Command, rating_lines, write_ratings
 from tests.peers.test_join import Meeting
 
-from grassvine.cli.peer import peer_app
-from grassvine.cli.peer_join import join_command
+import grassvine as gv
 from grassvine.peers.group_plan import read_plan
+from grassvine.peers.join import metrics
+from grassvine.peers.member_data import read_member_data
 from grassvine.peers.words import words_of
 
 
@@ -173,6 +177,7 @@ def test_explain_lists_what_leaves_each_house(grassvine: Command, houses: Path) 
         assert part in said
     one = grassvine("peer", "explain", "plan.toml", "--member", "clinic-b", "--json").object
     assert set(one["sent"]) == {"clinic-b"}
+    assert one["words"] == words_of(read_plan(houses / "plan.toml").digest) and one["words"] in said
     assert {row["to"][0] for row in one["sent"]["clinic-b"]} == {"clinic-a"}
     wrong = grassvine("peer", "explain", "plan.toml", "--member", "clinic-z")
     assert wrong.code == 3 and "its members are clinic-a, clinic-b" in wrong.err
@@ -212,9 +217,7 @@ class Both(Meeting):
         super().__init__(1)
         self.houses = houses
 
-    def __call__(self, plan, identity, create, timetable, journal, patience):  # type: ignore[no-untyped-def]
-        from grassvine.peers.member_data import read_member_data
-
+    def __call__(self, plan, identity, create, timetable, journal, patience, observe=None):  # type: ignore[no-untyped-def]
         number = plan.number_of(identity.card.name)
         other = 1 - number
         data = read_member_data(plan, str(self.houses / f"own-{other}.csv")).data
@@ -223,10 +226,9 @@ class Both(Meeting):
 
 
 def joining(houses: Path, monkeypatch: pytest.MonkeyPatch) -> Both:
-    """Put the command into the group, which typer builds anew at each call."""
+    """Let the command run the member on the local engine."""
     both = Both(houses)
-    monkeypatch.setattr(peer_app, "registered_commands", [*peer_app.registered_commands])
-    peer_app.command("join")(join_command(both))
+    monkeypatch.setattr("grassvine.peers.run.run_peer", both)
     return both
 
 
@@ -321,8 +323,59 @@ def test_data_outside_the_catalogue_are_refused_before_anybody_is_asked(
     assert done.code == 3 and "1 of 2 items are not in the plan's catalogue ('999')" in done.err
 
 
-def test_join_is_no_command_before_there_is_an_engine(grassvine: Command) -> None:
-    from importlib.util import find_spec
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port: int = free.getsockname()[1]
+        return port
 
-    done = grassvine("peer", "join", "--help")
-    assert (done.code == 0) == (find_spec("grassvine.engines.peers.engine") is not None)
+
+def test_two_processes_join_over_tls(
+    grassvine: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The whole ceremony, with nothing exchanged: the model is that of one run on both tables."""
+    monkeypatch.chdir(tmp_path)
+    address = f"127.0.0.1:{free_port()}"
+    grassvine("peer", "init", "clinic-a", "--listen", address, "--folder", "a")
+    grassvine("peer", "init", "clinic-b", "--dial-only", "--folder", "b")
+    write_ratings(tmp_path / "ratings.csv", rating_lines())
+    drafted = grassvine(
+        *("peer", "plan", "clinic-a.card", "clinic-b.card", "--kind", "ratings"),
+        *("--items", "ratings.csv", "--rank", 2, "--regularization", 3),
+        *("-o", "plan.toml", "--patience", 60, "--json"),
+    ).object
+    tables = split_by_owner(tmp_path)
+    program = [sys.executable, "-c", "from grassvine.cli import main; main()", "peer", "join"]
+    running = [
+        subprocess.Popen(
+            [
+                *program,
+                "plan.toml",
+                str(table),
+                "-o",
+                f"model-{name}",
+                "--folder",
+                name,
+                "--words",
+                drafted["words"],
+                "--json",
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for name, table in zip("ab", tables, strict=True)
+    ]
+    ended = [process.communicate(timeout=120) for process in running]
+    assert [process.returncode for process in running] == [0, 0], ended
+    reports = [json.loads(out) for out, _ in ended]
+    plan = read_plan(tmp_path / "plan.toml")
+    data = [read_member_data(plan, str(table)).data for table in tables]
+    local = gv.run(plan.run_plan, data)
+    assert {one["held_out_rmse"] for one in reports} == {metrics(local.states[0])["held_out_rmse"]}
+    wanted: Any = data[0].model(local.states[0])
+    for name in "ab":
+        model: Any = gv.load(tmp_path / f"model-{name}")
+        assert model.shared.factors.tobytes() == wanted.shared.factors.tobytes()
+    status = grassvine("peer", "status", "plan.toml", "--folder", "a", "--json").object
+    assert (status["state"], status["process_lives"]) == ("finished", False)
+    assert status["bytes_sent"] > 0 < status["bytes_received"]

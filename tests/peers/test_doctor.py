@@ -3,26 +3,23 @@
 import socket
 import ssl
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Thread
 
+import grpc
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 from tests.peers.houses import learning
 
+from grassvine.engines.peers.probe import PROXY_VARIABLES
 from grassvine.peers.cards import Card
 from grassvine.peers.certificates import self_signed
 from grassvine.peers.doctor import Finding, examine
 from grassvine.peers.group_plan import GroupPlan
 from grassvine.peers.identity import OwnIdentity, create_identity
-
-NO_PROXY: dict[str, str] = {}
 
 
 @contextmanager
@@ -37,8 +34,9 @@ def served(certificate: str, key: bytes, folder: Path) -> Iterator[int]:
 
 
 def _shake(context: ssl.SSLContext, line: socket.socket) -> None:
-    with suppress(OSError):
-        context.wrap_socket(line, server_side=True).close()
+    with suppress(OSError), context.wrap_socket(line, server_side=True) as secure:
+        secure.sendall(b"settings")
+        secure.recv(1)
 
 
 @contextmanager
@@ -88,17 +86,38 @@ def test_the_certificate_of_the_plan_is_recognised(
     tmp_path: Path, own: OwnIdentity, other: OwnIdentity
 ) -> None:
     with served(other.card.certificate, other.key_pem, tmp_path) as port:
-        found = examine(plan_of(own, other.card, port), own.folder, environment=NO_PROXY)
+        found = examine(plan_of(own, other.card, port), own.folder)
     assert all(one.fine for one in found), found
-    assert "shows the certificate of the plan" in link(found).says
+    assert "shows the certificate of the plan, and accepts" in link(found).says
     assert {one.what for one in found} == {
         "versions",
         "certificate of clinic-a",
         "certificate of clinic-b",
         "identity",
-        "proxy",
+        "proxy to clinic-a",
         "link with clinic-a",
     }
+
+
+def test_a_neighbour_with_an_older_card_of_this_member_refuses_it(
+    tmp_path: Path, own: OwnIdentity, other: OwnIdentity
+) -> None:
+    older = create_identity("clinic-b", None, tmp_path / "older")
+    for known, fine in ((own, True), (older, False)):
+        server = grpc.server(ThreadPoolExecutor(1))
+        port = server.add_secure_port(
+            "127.0.0.1:0",
+            grpc.ssl_server_credentials(
+                [(other.key_pem, other.card.certificate.encode())],
+                root_certificates=known.card.certificate.encode(),
+                require_client_auth=True,
+            ),
+        )
+        server.start()
+        found = link(examine(plan_of(own, other.card, port), own.folder))
+        server.stop(None).wait()
+        assert found.fine == fine
+        assert fine or "does not accept the certificate of clinic-b" in found.says
 
 
 def test_a_new_identity_of_the_neighbour_is_explained(
@@ -106,110 +125,43 @@ def test_a_new_identity_of_the_neighbour_is_explained(
 ) -> None:
     renewed = self_signed(other.key, "clinic-a")
     with served(renewed, other.key_pem, tmp_path) as port:
-        found = link(examine(plan_of(own, other.card, port), own.folder, environment=NO_PROXY))
-    assert not found.fine and "may have a new identity" in found.says
+        found = link(examine(plan_of(own, other.card, port), own.folder))
+    assert not found.fine and "has a new card" in found.says
 
 
-def test_an_inspecting_proxy_is_called_by_its_name(
-    tmp_path: Path, own: OwnIdentity, other: OwnIdentity
-) -> None:
-    key = ec.generate_private_key(ec.SECP256R1())
-    now = datetime.now(UTC)
-    issuer = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Corporate Inspection")])
-    forged = (
-        x509.CertificateBuilder()
-        .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "clinic-a")]))
-        .issuer_name(issuer)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .sign(ec.generate_private_key(ec.SECP256R1()), hashes.SHA256())
-    )
-    pem = serialization.Encoding.PEM
-    private = key.private_bytes(
-        pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    with served(forged.public_bytes(pem).decode(), private, tmp_path) as port:
-        found = link(examine(plan_of(own, other.card, port), own.folder, environment=NO_PROXY))
-    assert not found.fine
-    assert "CN=Corporate Inspection" in found.says and "inspects TLS" in found.says
-
-
-def test_who_does_not_speak_tls_or_does_not_listen_is_told(
-    own: OwnIdentity, other: OwnIdentity
-) -> None:
-    with listening(lambda line: line.sendall(b"220 hello\r\n")) as port:
-        found = link(examine(plan_of(own, other.card, port), own.folder, environment=NO_PROXY))
-    assert (not found.fine and "TLS 1.3" in found.says) or "reset" in found.says
+def test_who_does_not_listen_is_told(own: OwnIdentity, other: OwnIdentity) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    found = link(examine(plan_of(own, other.card, port), own.folder, environment=NO_PROXY))
-    assert not found.fine and "nobody listens" in found.says
+    found = link(examine(plan_of(own, other.card, port), own.folder))
+    assert not found.fine and "is closed" in found.says
 
 
-def test_who_does_not_answer_is_given_up(own: OwnIdentity, other: OwnIdentity) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        plan = plan_of(own, other.card, silent.getsockname()[1])
-        found = link(examine(plan, own.folder, environment=NO_PROXY, timeout=0.2))
-    assert not found.fine and "did not answer in 0.2 s" in found.says
-
-
-@pytest.mark.parametrize("login", ["", "me:p%40ss@"])
-def test_a_proxy_is_used_as_grpc_would(
-    tmp_path: Path, own: OwnIdentity, other: OwnIdentity, login: str
+@pytest.mark.parametrize(
+    ("variables", "fine", "says"),
+    [
+        ({}, True, "none"),
+        ({"https_proxy": "http://me:secret@proxy.example:3128"}, True, "proxy.example, by CONNECT"),
+        ({"HTTPS_PROXY": "http://proxy.example:3128"}, False, "gRPC reads only https_proxy"),
+    ],
+)
+def test_the_proxy_is_named_as_grpc_finds_it(
+    own: OwnIdentity,
+    other: OwnIdentity,
+    monkeypatch: pytest.MonkeyPatch,
+    variables: dict[str, str],
+    fine: bool,
+    says: str,
 ) -> None:
-    asked: list[bytes] = []
-
-    def carry(line: socket.socket) -> None:
-        request = b""
-        while b"\r\n\r\n" not in request:
-            request += line.recv(4096)
-        asked.append(request)
-        host, port = request.split()[1].decode().split(":")
-        with socket.create_connection((host, int(port)), 20) as further:
-            line.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            back = Thread(target=_copy, args=(further, line), daemon=True)
-            back.start()
-            _copy(line, further)
-            back.join(20)
-
-    with ExitStack() as stack:
-        port = stack.enter_context(served(other.card.certificate, other.key_pem, tmp_path))
-        proxy = stack.enter_context(listening(carry))
-        environment = {"https_proxy": f"http://{login}127.0.0.1:{proxy}"}
-        found = examine(plan_of(own, other.card, port), own.folder, environment=environment)
-        assert link(found).fine, found
-        assert asked[0].startswith(f"CONNECT 127.0.0.1:{port} HTTP/1.1\r\n".encode())
-        assert (b"Proxy-Authorization: Basic bWU6cEBzcw==" in asked[0]) == bool(login)
-        assert not any("p@ss" in one.says or "p%40ss" in one.says for one in found)
-        skipped = {**environment, "no_proxy": "localhost, 127.0.0.1"}
-        examine(plan_of(own, other.card, port), own.folder, environment=skipped)
-        assert len(asked) == 1
-
-
-def _copy(source: socket.socket, target: socket.socket) -> None:
-    try:
-        while data := source.recv(4096):
-            target.sendall(data)
-        target.shutdown(socket.SHUT_WR)
-    except OSError:
-        pass
-
-
-def test_a_proxy_that_refuses_is_quoted(own: OwnIdentity, other: OwnIdentity) -> None:
-    with listening(lambda line: line.sendall(b"HTTP/1.1 403 Forbidden\r\n\r\n")) as proxy:
-        environment = {"https_proxy": f"http://127.0.0.1:{proxy}"}
-        found = link(examine(plan_of(own, other.card, 9), own.folder, environment=environment))
-    assert not found.fine and "403 Forbidden" in found.says
-
-
-def test_an_upper_case_proxy_is_not_read_by_grpc(own: OwnIdentity, other: OwnIdentity) -> None:
-    plan = plan_of(own, other.card, 9)
-    environment = {"HTTPS_PROXY": "http://proxy.example:3128"}
-    found = examine(plan, own.folder, environment=environment, timeout=1.0)
-    (proxy,) = [one for one in found if one.what == "proxy"]
-    assert not proxy.fine and "gRPC reads only https_proxy" in proxy.says
+    for name in (*PROXY_VARIABLES, *(name.upper() for name in PROXY_VARIABLES)):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("grassvine.peers.doctor.explain_refusal", lambda *_: "")
+    there = replace(other.card, address="clinic-a.example:443")
+    found = examine(GroupPlan.draft([own.card, there], learning("pca")), own.folder)
+    (proxy,) = [one for one in found if one.what == "proxy to clinic-a"]
+    assert proxy.fine == fine and says in proxy.says
+    assert not any("secret" in one.says for one in found)
 
 
 def test_ports_clocks_and_strangers(tmp_path: Path, own: OwnIdentity) -> None:
@@ -217,14 +169,14 @@ def test_ports_clocks_and_strangers(tmp_path: Path, own: OwnIdentity) -> None:
         port = taken.getsockname()[1]
         listener = create_identity("clinic-a", f"127.0.0.1:{port}", tmp_path / "listener")
         plan = GroupPlan.draft([listener.card, own.card], learning("pca"))
-        found = {one.what: one for one in examine(plan, listener.folder, environment=NO_PROXY)}
+        found = {one.what: one for one in examine(plan, listener.folder)}
     assert not found[f"port {port}"].fine and "cannot be used" in found[f"port {port}"].says
     assert "clinic-b dials this member" in found["link with clinic-b"].says
-    again = {one.what: one for one in examine(plan, listener.folder, environment=NO_PROXY)}
+    again = {one.what: one for one in examine(plan, listener.folder)}
     assert again[f"port {port}"].fine
     early = datetime.now(UTC) - timedelta(days=30)
-    late = examine(plan, listener.folder, environment=NO_PROXY, now=early)
+    late = examine(plan, listener.folder, now=early)
     assert sum("the clock of this computer shows" in one.says for one in late) == 2
     stranger = create_identity("clinic-z", None, tmp_path / "z")
-    last = examine(plan, stranger.folder, environment=NO_PROXY)[-1]
+    last = examine(plan, stranger.folder)[-1]
     assert (last.what, last.fine) == ("identity", False) and "no member of the plan" in last.says

@@ -174,6 +174,8 @@ def test_members_need_names_and_keys_of_their_own() -> None:
     twin = replace(CARDS[1], x25519=CARDS[0].x25519)
     with pytest.raises(PlanError, match="the same key"):
         GroupPlan.draft([CARDS[0], twin], PLAN.learning)
+    with pytest.raises(PlanError, match="listen at the same address"):
+        GroupPlan.draft([CARDS[0], replace(CARDS[1], address=CARDS[0].address)], PLAN.learning)
     with pytest.raises(PlanError, match="not in the order of their names"):
         replace(PLAN, members=PLAN.members[::-1])
     with pytest.raises(PlanError, match="links are not in order"):

@@ -18,6 +18,7 @@ from grassvine.cli.multitask import multitask
 from grassvine.cli.output import AsJson, Overwrite, print_messages, print_object
 from grassvine.cli.pca import pca
 from grassvine.cli.peer import peer_app
+from grassvine.cli.peer_join import join
 from grassvine.cli.reproduce import reproduce
 from grassvine.cli.runs import plot, rerun
 from grassvine.foundations.errors import MissingExtra
@@ -44,6 +45,7 @@ app.command()(rerun)
 app.command()(reproduce)
 app.command()(doctor)
 app.add_typer(data_app, name="data")
+peer_app.command()(join)
 app.add_typer(peer_app, name="peer")
 
 

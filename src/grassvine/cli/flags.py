@@ -15,11 +15,17 @@ from grassvine.foundations.errors import (
     MissingExtra,
     Option,
     OutputError,
+    PeerError,
     Worded,
 )
 
 WRONG_INPUT = 3
-EXIT_CODES: dict[type[GrassvineError], int] = {AgentError: 1, MissingExtra: 2, OutputError: 7}
+EXIT_CODES: dict[type[GrassvineError], int] = {
+    AgentError: 1,
+    MissingExtra: 2,
+    PeerError: 5,
+    OutputError: 7,
+}
 
 # Parameters of the library that have another name on the command line.
 ALIASES = {

@@ -231,102 +231,18 @@ def explain(
     need_peers()
     from grassvine.peers.explain import explain as explained
     from grassvine.peers.group_plan import read_plan
+    from grassvine.peers.words import words_of
 
-    found = explained(read_plan(plan), member)
+    read = read_plan(plan)
+    found, words = explained(read, member), words_of(read.digest)
     if as_json:
-        print_object(found.as_object())
+        print_object({**found.as_object(), "words": words})
         return
     for name, rows in found.sent.items():
         for line in sent_lines(name, rows):
             typer.echo(printable(line))
-    for sentence in found.sentences:
+    for sentence in (*found.sentences, f"The words of the plan: {words}"):
         typer.echo(f"\n{printable(sentence)}")
-
-
-@peer_app.command()
-def join(
-    plan: PlanFile,
-    data: Annotated[str, typer.Argument(help="This member's own table.", show_default=False)],
-    out: Annotated[
-        Path,
-        typer.Option("--out", "-o", metavar="FOLDER", help="Model to write.", show_default=False),
-    ],
-    folder: Folder = None,
-    words: Annotated[
-        str | None,
-        typer.Option(metavar="WORDS", help="The eight words of the plan, instead of the question."),
-    ] = None,
-    patience: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SECONDS", help="How long to wait for absent members; the plan's if omitted."
-        ),
-    ] = None,
-    shared_only: Annotated[
-        bool, typer.Option("--shared-only", help="Save no users or tasks.")
-    ] = False,
-    user: options.User = None,
-    item: options.Item = None,
-    rating: options.Rating = None,
-    separator: options.Separator = None,
-    skip_rows: options.SkipRows = 0,
-    encoding: options.Encoding = None,
-    overwrite: Overwrite = False,
-    as_json: AsJson = False,
-) -> None:
-    """Take part in a run with this member's own data; started again, it goes on where it was."""
-    need_peers()
-    from grassvine.models.persistence.files import may_replace
-    from grassvine.peers import join as joining
-    from grassvine.peers.group_plan import read_plan
-    from grassvine.peers.member_data import Reading
-    from grassvine.peers.run import run_peer
-
-    may_replace(out, overwrite)
-    agreed = read_plan(plan)
-    reading = Reading(
-        separator=separator,
-        skip_rows=skip_rows,
-        encoding=encoding,
-        user=user,
-        item=item,
-        rating=rating,
-    )
-    prepared = joining.prepare(agreed, data, folder=folder, reading=reading)
-    confirm(agreed, prepared.name, words)
-    state = joining.run(prepared, run_peer, patience)
-    joining.save_model(prepared, state, out, private=not shared_only, overwrite=overwrite)
-    found = {
-        "model": str(out),
-        "members": len(agreed.members),
-        "stop reason": "all members have finished",
-        **{name.replace("_", " "): value for name, value in joining.metrics(state).items()},
-    }
-    if as_json:
-        print_object(found)
-    else:
-        print_rows(found)
-
-
-def confirm(plan: "GroupPlan", name: str, words: str | None) -> None:
-    """Print what leaves the house and the words of the plan, and ask unless they are given."""
-    from grassvine.peers.explain import explain as explained
-    from grassvine.peers.words import same_words, words_of
-
-    if words is not None:
-        if not same_words(words, plan.digest):
-            raise PlanError(
-                "these are not the words of this plan; compare the plan files of all members, and "
-                "pass its words with ",
-                Option("words"),
-                ".",
-            )
-        return
-    for line in sent_lines(name, explained(plan, name).sent[name]):
-        typer.echo(printable(line), err=True)
-    typer.echo(f"\nThe words of the plan: {words_of(plan.digest)}", err=True)
-    if not typer.confirm("Do all members read the same words, and may this leave?", err=True):
-        raise typer.Exit(WRONG_INPUT)
 
 
 @peer_app.command()

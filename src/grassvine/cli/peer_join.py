@@ -1,100 +1,106 @@
-"""``grassvine peer join``: everything before the first connection, and the model at the end."""
+"""``grassvine peer join``: the checks, the question, the run, and the model."""
 
 import sys
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from grassvine.cli import options
-from grassvine.cli.output import AsJson, Overwrite, print_messages, print_object, print_rows
+from grassvine.cli.output import (
+    AsJson,
+    Overwrite,
+    print_messages,
+    print_object,
+    print_rows,
+    progress,
+)
 from grassvine.cli.peer import Folder, PlanFile, need_peers, sent_lines
 from grassvine.foundations.errors import Option, PlanError
 
 if TYPE_CHECKING:
-    from grassvine.peers.join import Prepared, RunPeer
+    from grassvine.peers.join import Prepared
 
 
-def join_command(run_peer: "RunPeer") -> Callable[..., None]:
-    """Return the command that runs members by a function."""
+def join(
+    plan: PlanFile,
+    table: Annotated[
+        str,
+        typer.Argument(help="This member's own table; - for standard input.", show_default=False),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", metavar="FOLDER", help="Model to write.", show_default=False),
+    ],
+    folder: Folder = None,
+    words: Annotated[
+        str | None,
+        typer.Option(metavar="WORDS", help="The eight words, where nobody can be asked."),
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Join without comparing words; for trials only.")
+    ] = False,
+    patience: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS", help="How long to wait for absent members; the plan's if omitted."
+        ),
+    ] = None,
+    user: options.User = None,
+    item: options.Item = None,
+    rating: options.Rating = None,
+    separator: options.Separator = None,
+    skip_rows: options.SkipRows = 0,
+    encoding: options.Encoding = None,
+    duplicates: options.Duplicates = "error",
+    missing: options.Missing = "error",
+    shared_only: options.SharedOnly = False,
+    overwrite: Overwrite = False,
+    as_json: AsJson = False,
+) -> None:
+    """Take part in a run with this member's own data; started again, it goes on where it was."""
+    need_peers()
+    from grassvine.foundations.files import make_folder
+    from grassvine.models.persistence.files import may_replace
+    from grassvine.peers import join as joining
+    from grassvine.peers.group_plan import read_plan
+    from grassvine.peers.member_data import Reading
+    from grassvine.peers.run import run_peer
+    from grassvine.protocol.observers import TimetableShare
 
-    def join(
-        plan: PlanFile,
-        table: Annotated[
-            str,
-            typer.Argument(help="Table of this member; - for standard input.", show_default=False),
-        ],
-        out: Annotated[
-            Path,
-            typer.Option(
-                "--out", "-o", metavar="FOLDER", help="Folder for the model.", show_default=False
-            ),
-        ],
-        folder: Folder = None,
-        words: Annotated[
-            str | None,
-            typer.Option(metavar="WORDS", help="The eight words, where nobody can be asked."),
-        ] = None,
-        yes: Annotated[
-            bool, typer.Option("--yes", help="Join without comparing words; for trials.")
-        ] = False,
-        patience: Annotated[
-            float | None,
-            typer.Option(
-                metavar="SECONDS",
-                help="How long to wait for an absent neighbour; as in the plan if omitted.",
-            ),
-        ] = None,
-        user: options.User = None,
-        item: options.Item = None,
-        rating: options.Rating = None,
-        separator: options.Separator = None,
-        skip_rows: options.SkipRows = 0,
-        encoding: options.Encoding = None,
-        duplicates: options.Duplicates = "error",
-        missing: options.Missing = "error",
-        shared_only: options.SharedOnly = False,
-        overwrite: Overwrite = False,
-        as_json: AsJson = False,
-    ) -> None:
-        """Take part in a run with this member's own table, and save the model."""
-        need_peers()
-        from grassvine.foundations.files import make_folder
-        from grassvine.models.persistence.files import may_replace
-        from grassvine.peers import join as joining
-        from grassvine.peers.group_plan import read_plan
-        from grassvine.peers.member_data import Reading
-
-        if patience is not None and not 0.0 < patience < float("inf"):
-            raise PlanError(
-                Option("patience"), f" is {patience:g}; use a number of seconds above 0."
-            )
-        may_replace(out, overwrite)
-        make_folder(out.absolute().parent)
-        choices: Any = {"duplicates": duplicates, "missing": missing}
-        reading = Reading(
-            separator=separator,
-            skip_rows=skip_rows,
-            encoding=encoding,
-            user=user,
-            item=item,
-            rating=rating,
-            **choices,
-        )
-        prepared = joining.prepare(read_plan(plan), table, folder=folder, reading=reading)
-        print_messages(prepared.table.assumed)
-        confirm(prepared, words, yes=yes)
-        state = joining.run(prepared, run_peer, patience)
-        joining.save_model(prepared, state, out, private=not shared_only, overwrite=overwrite)
-        print_messages([f"model: {out}"])
-        report = {"member": prepared.name, **prepared.table.counts, **joining.metrics(state)}
-        if as_json:
-            print_object(report)
-        else:
-            print_rows({name.replace("_", " "): value for name, value in report.items()})
-
-    return join
+    if patience is not None and not 0.0 < patience < float("inf"):
+        raise PlanError(Option("patience"), f" is {patience:g}; use a number of seconds above 0.")
+    may_replace(out, overwrite)
+    make_folder(out.absolute().parent)
+    choices: Any = {"duplicates": duplicates, "missing": missing}
+    reading = Reading(
+        separator=separator,
+        skip_rows=skip_rows,
+        encoding=encoding,
+        user=user,
+        item=item,
+        rating=rating,
+        **choices,
+    )
+    prepared = joining.prepare(read_plan(plan), table, folder=folder, reading=reading)
+    print_messages(prepared.table.assumed)
+    confirm(prepared, words, yes=yes)
+    with progress("learning") as bar:
+        observe = TimetableShare(prepared.plan.run_plan.timetable.n_slots, bar)
+        state = joining.run(prepared, partial(run_peer, observe=observe), patience)
+    joining.save_model(prepared, state, out, private=not shared_only, overwrite=overwrite)
+    report = {
+        "model": str(out),
+        "member": prepared.name,
+        "members": len(prepared.plan.members),
+        **prepared.table.counts,
+        **joining.metrics(state),
+    }
+    if as_json:
+        print_object(report)
+    else:
+        print_rows({name.replace("_", " "): value for name, value in report.items()})
 
 
 def confirm(prepared: "Prepared", words: str | None, *, yes: bool) -> None:
@@ -102,21 +108,19 @@ def confirm(prepared: "Prepared", words: str | None, *, yes: bool) -> None:
     from grassvine.peers.explain import explain
     from grassvine.peers.words import same_words, words_of
 
+    digest = prepared.plan.digest
+    if words is not None and not same_words(words, digest):
+        raise PlanError(
+            "these are not the words of this plan; do not join before all members read the same "
+            "words from their screens."
+        )
     explained = explain(prepared.plan, prepared.name)
     for name, rows in explained.sent.items():
         print_messages(sent_lines(name, rows))
     counts = ", ".join(f"{count:,} {what}" for what, count in prepared.table.counts.items())
     print_messages(["", *explained.sentences, "", f"The table has {counts}."])
-    own = words_of(prepared.plan.digest)
-    if words is not None:
-        if not same_words(words, prepared.plan.digest):
-            raise PlanError(
-                "these are not the words of this plan; do not join before all members read the "
-                "same words from their screens."
-            )
-        return
-    print_messages([f"The words of the plan: {own}"])
-    if yes:
+    print_messages([f"The words of the plan: {words_of(digest)}"])
+    if yes or words is not None:
         return
     if not sys.stdin.isatty():
         raise PlanError(
@@ -125,7 +129,6 @@ def confirm(prepared: "Prepared", words: str | None, *, yes: bool) -> None:
             ".",
         )
     print_messages(["Call the other members, and let everybody read these words aloud."])
-    if not typer.confirm(
-        "Do all members have the same words, and may this leave the house?", err=True
-    ):
+    question = "Do all members have the same words, and may this leave the house?"
+    if not typer.confirm(question, err=True):
         raise PlanError("not joined; nothing has left this house.")

@@ -2,7 +2,6 @@
 
 import base64
 import binascii
-import hashlib
 import os
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,9 +9,9 @@ from typing import Any
 
 import tomli_w
 from cryptography import x509
-from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 
+from grassvine.engines.peers.certificates import fingerprint
 from grassvine.foundations.errors import PlanError
 from grassvine.peers.certificates import checked_certificate, require_valid
 from grassvine.peers.documents import Types, check_keys, parsed, read_text
@@ -67,8 +66,7 @@ class Card:
     @property
     def fingerprint(self) -> bytes:
         """The SHA-256 digest of the certificate as DER, which both sides of a link compare."""
-        encoded = self.x509.public_bytes(serialization.Encoding.DER)
-        return hashlib.sha256(encoded).digest()
+        return fingerprint(self.certificate.encode())
 
     def require_valid(self, now: datetime | None = None) -> None:
         """Raise :class:`PlanError` if the certificate is not valid now."""

@@ -22,7 +22,7 @@ from grassvine.peers.methods import method_of
 from grassvine.runs import Plan
 
 MAX_MEMBERS = 1000
-MAX_BYTES = 2**27
+MAX_BYTES = 2**26
 PLAIN, NONE, SAFETENSORS = "plain", "none", "safetensors"
 MAX_MESSAGE = 2**33
 MAX_PATIENCE = 90 * 86400.0
@@ -230,6 +230,9 @@ def _check_members(members: Sequence[Card]) -> None:
         raise PlanError(f"two members are named {twice}; one of them needs another name.")
     if names != sorted(names):
         raise PlanError("the members are not in the order of their names; sort them.")
+    addresses = [member.address for member in members if member.listens]
+    if len(set(addresses)) < len(addresses):
+        raise PlanError("two members listen at the same address; one of the cards is wrong.")
     keys = [member.x25519 for member in members]
     if len(set(keys)) < len(keys) or len({one.fingerprint for one in members}) < len(keys):
         raise PlanError("two members have the same key; each needs an identity of its own.")

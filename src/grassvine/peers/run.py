@@ -1,6 +1,7 @@
 """Run one member with its neighbours: plan, keys and journal joined to the engine."""
 
 import asyncio
+import logging
 import os
 import signal
 import time
@@ -15,7 +16,7 @@ from grassvine.engines.peers.events import Effect, Event, Tick
 from grassvine.engines.peers.journal import Journal
 from grassvine.engines.peers.links import Traffic
 from grassvine.engines.peers.member import Limits, Member
-from grassvine.foundations.errors import PeerError, PlanError
+from grassvine.foundations.errors import PlanError
 from grassvine.networks.timetable import Timetable
 from grassvine.peers.group_plan import GroupPlan
 from grassvine.peers.identity import OwnIdentity
@@ -26,6 +27,8 @@ from grassvine.protocol.agent import Agent, State
 from grassvine.protocol.report import StepReport
 
 STATUS_SECONDS = 2.0
+
+log = logging.getLogger("grassvine.peers")
 
 
 def run_peer(
@@ -56,7 +59,8 @@ def run_peer(
         try:
             asyncio.run(_run(told, plan, identity, records, observe))
         except BaseException as error:
-            told.write("stopped", str(error) or "it was stopped")
+            stopped = isinstance(error, KeyboardInterrupt | SystemExit)
+            told.write("stopped", "it was stopped from outside" if stopped else str(error))
             raise
         state = member.agent.state()
         told.write("finished", held_out_error=metrics(state).get("held_out_rmse"))
@@ -137,10 +141,8 @@ async def _run(
     except asyncio.CancelledError:
         if not stopped:
             raise
-        raise PeerError(
-            "the run was stopped by SIGTERM; run the same command again, and it goes on where it "
-            "was."
-        ) from None
+        log.warning("the run was stopped; run the same command again, and it goes on where it was")
+        raise SystemExit(128 + signal.SIGTERM) from None
 
 
 def bind_address(address: str) -> str:
