@@ -78,7 +78,7 @@ def dial(identity: Identity, address: str) -> Any:
 
 
 def grpc_error() -> type[Exception]:
-    return load_grpc().AioRpcError  # type: ignore[no-any-return]
+    return load_grpc().AioRpcError
 
 
 @dataclass
