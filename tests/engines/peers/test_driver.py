@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,6 +31,7 @@ from grassvine.engines.peers.events import (
     Send,
     Tick,
 )
+from grassvine.engines.peers.extra import load_grpc
 from grassvine.engines.peers.frames import Ack, Data, Refusal
 from grassvine.engines.peers.links import Traffic
 from grassvine.engines.peers.records import Incoming, NeighbourFinished, Record
@@ -74,6 +75,10 @@ async def running(
 
 def dial(identity: Identity, address: str) -> Any:
     return dialled(identity, identity.number, card(A, address))
+
+
+def grpc_error() -> type[Exception]:
+    return load_grpc().AioRpcError
 
 
 @dataclass
@@ -261,6 +266,28 @@ def test_the_last_word_of_a_member_that_fails_arrives() -> None:
             await stream.write(encode(Ack(1)))
             assert decode(await stream.read()) == Refusal("it stopped.")
             with pytest.raises(PlanError):
+                await task
+
+    run(scene())
+
+
+def test_both_may_leave_at_once() -> None:
+    """Twenty times, as it depends on which end is first."""
+    last = Refusal("good night.")
+
+    def script(event: Event) -> Sequence[Effect]:
+        match event:
+            case Connected(other):
+                return [Send(other, Ack(1))]
+            case Received(other, Ack()):
+                return [Send(other, Data(0, 10**9, 0, bytes(300_000))), Send(other, last), Leave()]
+        return []
+
+    async def scene() -> None:
+        for _ in range(20):
+            listening, dialling = Scripted(script=script), Scripted(script=script)
+            async with running(listening) as (address, task):
+                await run_member(dialling, 1, B, [card(A, address)], MemoryJournal())
                 await task
 
     run(scene())
@@ -492,14 +519,16 @@ def test_a_neighbour_that_does_not_read_is_dropped(monkeypatch: pytest.MonkeyPat
     """What waits for it is bounded in number, and so is the time for each frame."""
     monkeypatch.setattr(links, "MAX_QUEUED", 8)
     part = Send(1, Data(0, 10**9, 0, bytes(2**19)))
-    member = Scripted(script=lambda event: [part] * 12 if isinstance(event, Received) else [])
+    for kind in (Received, Connected):
+        member = Scripted(script=lambda event, k=kind: [part] * 12 if isinstance(event, k) else [])  # type: ignore[misc]
 
-    async def scene() -> None:
-        async with running(member) as (address, _), dial(B, address) as stream:
-            await stream.write(encode(Ack(1)))
-            await member.seen(lambda event: event == Disconnected(1))
+        async def scene(member: Scripted = member) -> None:
+            async with running(member) as (address, _), dial(B, address) as stream:
+                with suppress(grpc_error()):
+                    await stream.write(encode(Ack(1)))
+                await member.seen(lambda event: event == Disconnected(1))
 
-    run(scene())
+        run(scene())
 
 
 def test_a_neighbour_that_reads_too_slowly_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,7 +62,7 @@ class Link:
         self._receive = receive
         self._traffic = traffic
         self._queue: asyncio.Queue[Frame | None] = asyncio.Queue()
-        self._closing = False
+        self._closing = self._abandoned = False
         self._tasks: list[asyncio.Task[None]] = []
         self.accepted = False  # whether the neighbour has gone on after the greeting
 
@@ -82,17 +82,21 @@ class Link:
 
     def abandon(self) -> None:
         """End the link now."""
-        self._closing = True
+        self._closing = self._abandoned = True
         for task in self._tasks:
             task.cancel()
 
     async def run(self) -> None:
         """Send and receive until either side ends the link; raises the errors of the program."""
-        self._tasks = [asyncio.create_task(self._write()), asyncio.create_task(self._read())]
+        if self._abandoned:
+            return
+        writer, reader = asyncio.create_task(self._write()), asyncio.create_task(self._read())
+        self._tasks = [writer, reader]
         try:
             await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
-            if self._closing and self._stream.done_writing:  # what was sent is still on its way
-                await asyncio.wait(self._tasks, timeout=CLOSE_SECONDS)
+            if self._closing:  # what was sent is still on its way
+                last = self._tasks if self._stream.done_writing else [writer]
+                await asyncio.wait(last, timeout=CLOSE_SECONDS)
         finally:
             self.abandon()
             ended = await asyncio.gather(*self._tasks, return_exceptions=True)
