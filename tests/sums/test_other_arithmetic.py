@@ -1,8 +1,12 @@
 """Agents whose arithmetic differs end after the same sums, with points equal up to rounding."""
 
-from collections.abc import Callable, Sequence
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -10,7 +14,7 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 from tests.samples import N_ITEMS, ratings, scarce_ratings, tasks
-from tests.sums.test_biased import table
+from tests.sums.biased.test_method import table
 from tests.sums.test_components import sorted_samples
 from tests.sums.test_validated import ITEMS, noisy, truth
 
@@ -140,34 +144,41 @@ CASES = {
 }
 
 
+def agent_of(
+    case: Case,
+    number: int,
+    network: gv.networks.Network,
+    change: Callable[[Program], Program] = lambda program: program,
+) -> tuple[SumAgent, gv.networks.Timetable]:
+    """Return an agent of a case, with its program changed, and the timetable."""
+    plan = gv.Plan(case.n_items, case.rank, network, case.method, seed=5)
+    problem = case.problem(case.split(case.data, network.n_agents)[number])
+    program = case.method.program(problem, plan.start(0), plan.seed)
+    return SumAgent(number, problem, change(program), network.tree), plan.timetable
+
+
 def run_on_different_machines(
     case: Case, change: Callable[[Program], Program] = lambda program: program
 ) -> tuple[Any, str]:
     """Run a case; all agents but the root have another arithmetic."""
-    plan = gv.Plan(case.n_items, case.rank, NETWORK, case.method, seed=5)
-    root = NETWORK.tree.root
-    parts = case.split(case.data, NETWORK.n_agents)
 
     def make(number: int) -> SumAgent:
-        problem = case.problem(parts[number])
-        if isinstance(case.method, BiasedFactorization):
-            program = case.method._program(plan, problem)
-        else:
-            program = case.method.program(problem, plan.start(0), plan.seed)
-        if number != root:
-            program = another_machine(program, stream(number, "another machine"))
-        return SumAgent(number, problem, change(program), NETWORK.tree)
+        def changed(program: Program) -> Program:
+            if number != NETWORK.tree.root:
+                program = another_machine(program, stream(number, "another machine"))
+            return change(program)
+
+        return agent_of(case, number, NETWORK, changed)[0]
 
     makers = [partial(make, number) for number in range(NETWORK.n_agents)]
-    outcome = gv.LocalEngine().run(makers, plan.timetable, AllFinished(NETWORK.n_agents))
+    timetable = gv.Plan(case.n_items, case.rank, NETWORK, case.method).timetable
+    outcome = gv.LocalEngine().run(makers, timetable, AllFinished(NETWORK.n_agents))
     return outcome.states, outcome.stop_reason
 
 
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_all_end_after_the_same_sums_with_points_equal_up_to_rounding(case: Case) -> None:
-    states, reason = run_on_different_machines(case)
-    assert "limit" not in reason and "timetable" not in reason
-    first = states[NETWORK.tree.root]
+def assert_equal_up_to_rounding(states: Sequence[Any]) -> None:
+    """Check the number of sums, the candidates and the shared parts."""
+    first = states[0]
     for state in states:
         assert state.keys() == first.keys()
         assert state["updates"] == first["updates"]
@@ -178,6 +189,13 @@ def test_all_end_after_the_same_sums_with_points_equal_up_to_rounding(case: Case
                 np.testing.assert_array_equal(array, first[name])
             else:
                 np.testing.assert_allclose(array, first[name], rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_all_end_after_the_same_sums_with_points_equal_up_to_rounding(case: Case) -> None:
+    states, reason = run_on_different_machines(case)
+    assert "limit" not in reason and "timetable" not in reason
+    assert_equal_up_to_rounding(states)
 
 
 def test_without_the_rule_they_come_apart() -> None:
@@ -193,3 +211,45 @@ def test_the_result_is_that_of_equal_machines(name: str) -> None:
     alike = gv.run(plan, [case.problem(part) for part in case.split(case.data, NETWORK.n_agents)])
     states, _ = run_on_different_machines(case)
     assert GRASSMANN.distance(states[0]["basis"], alike.bases[0]) < 1e-8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_processes_with_other_kernels_end_after_the_same_sums(name: str, tmp_path: Path) -> None:
+    """One process has the kernels of this machine, one those of an old and of any processor."""
+    other = {"OPENBLAS_CORETYPE": "Nehalem", "NUMBA_CPU_NAME": "generic"}
+    others = {**os.environ, **other}
+    pipes = os.pipe(), os.pipe()
+    files = [tmp_path / "0.npz", tmp_path / "1.npz"]
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-m", "tests.sums.one_member", name, str(number), files[number]],
+            stdin=pipes[number][0],
+            stdout=pipes[1 - number][1],
+            env=others if number else None,
+            cwd=Path(__file__).parents[2],
+        )
+        for number in (0, 1)
+    ]
+    for end in (*pipes[0], *pipes[1]):
+        os.close(end)
+    try:
+        assert [process.wait(timeout=300) for process in processes] == [0, 0]
+    finally:
+        for process in processes:
+            process.kill()
+    states = [dict(np.load(file)) for file in files]
+    assert_equal_up_to_rounding(states)
+    if kernels(os.environ) != kernels(others):
+        assert any(array.tobytes() != states[1][key].tobytes() for key, array in states[0].items())
+
+
+def kernels(environment: Mapping[str, str]) -> str:
+    """Return the architectures for which the BLAS libraries of a new process compute."""
+    show = (
+        "import numpy, threadpoolctl as t; print([i['architecture'] for i in t.threadpool_info()])"
+    )
+    command = [sys.executable, "-c", show]
+    return subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=True
+    ).stdout

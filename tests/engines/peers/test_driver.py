@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from tests.engines.peers.certificate_cases import card, numbered, signed
+from tests.engines.peers.certificate_cases import Authority, card, key_of, numbered, signed
 from tests.engines.peers.doubles import MemoryJournal, PingPong, Recorder, hello
 
 from grassvine.engines.peers import driver, links
@@ -248,6 +248,64 @@ def test_what_was_sent_before_leaving_arrives() -> None:
             await task
 
     run(scene())
+
+
+def test_the_last_word_of_a_member_that_fails_arrives() -> None:
+    last: list[Effect] = [Send(1, Refusal("it stopped.")), Fail(PlanError("no."))]
+
+    def script(event: Event) -> Sequence[Effect]:
+        return last if isinstance(event, Received) else []
+
+    async def scene() -> None:
+        async with running(Scripted(script=script)) as (address, task), dial(B, address) as stream:
+            await stream.write(encode(Ack(1)))
+            assert decode(await stream.read()) == Refusal("it stopped.")
+            with pytest.raises(PlanError):
+                await task
+
+    run(scene())
+
+
+def test_why_a_neighbour_refuses_is_told_once(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The certificate passes the handshake: it has the name of b, and c has signed it."""
+    reissued = signed("b", by=Authority("c", key_of(C)))
+    monkeypatch.setattr(driver, "check_certificates", lambda *arguments: None)
+    monkeypatch.setattr("grassvine.engines.peers.backoff.MAX_DELAY", 0.01)
+    dialling = Scripted()
+
+    async def scene() -> None:
+        async with running(Scripted(), known=(B, C)) as (address, _):
+            coroutine = run_member(dialling, 1, reissued, [card(A, address)], MemoryJournal())
+            task = asyncio.create_task(coroutine)
+            while caplog.text.count("PERMISSION_DENIED") < 4:
+                await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    with caplog.at_level("DEBUG", "grassvine.peers"):
+        run(scene())
+    told = [r.getMessage() for r in caplog.records if r.getMessage().startswith("a refuses")]
+    assert len(told) == 1
+    assert "is not that of a neighbour in the plan" in told[0]
+    assert not dialling.links()
+
+
+def test_what_a_neighbour_says_cannot_reach_the_terminal(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    member = Scripted(
+        script=lambda event: [Disconnect(1, "\x1b[2Jno")] if isinstance(event, Received) else []
+    )
+
+    async def scene() -> None:
+        async with running(member) as (address, _), dial(B, address) as stream:
+            await stream.write(encode(Ack(1)))
+            await member.seen(lambda event: event == Disconnected(1))
+
+    run(scene())
+    assert "closed the link to b: \\x1b[2Jno" in caplog.text
 
 
 def test_an_undecodable_frame_is_answered_with_the_reason() -> None:

@@ -3,10 +3,12 @@
 import asyncio
 import socket
 import ssl
+import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -144,12 +146,35 @@ def test_slow_and_idle_connections_are_closed_and_the_honest_link_stays() -> Non
     assert member.of(Connected) == [Connected(1)] and member.of(Disconnected) == []
 
 
+@contextmanager
+def flood(address: str) -> Iterator[None]:
+    """Let another process open up to two hundred connections a second, and send noise."""
+    code = (
+        "import os, socket, sys, time\n"
+        "host, _, port = sys.argv[1].rpartition(':')\n"
+        "while True:\n"
+        "    try:\n"
+        "        with socket.create_connection((host, int(port)), 5) as connection:\n"
+        "            connection.sendall(os.urandom(2**12))\n"
+        "    except OSError:\n"
+        "        pass\n"
+        "    time.sleep(0.005)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code, address])
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
 @pytest.mark.slow
-def test_slow_and_idle_connections_do_not_disturb_an_honest_neighbour() -> None:
+@pytest.mark.parametrize("kind", ["slow", "flood"])
+def test_strangers_do_not_disturb_an_honest_neighbour(kind: str) -> None:
     """The 95th percentile of its latency is less than twice the undisturbed one.
 
     The machine is shared, so the undisturbed one is measured before and after, and the best of
-    three attempts counts.
+    five attempts counts.
     """
 
     async def scene() -> float:
@@ -157,16 +182,19 @@ def test_slow_and_idle_connections_do_not_disturb_an_honest_neighbour() -> None:
             await round_trips(stream, 100)
             before = await round_trips(stream, 400)
             with ExitStack() as stack:
-                await asyncio.to_thread(slow_connections, address, stack, COUNT)
+                if kind == "slow":
+                    await asyncio.to_thread(slow_connections, address, stack, COUNT)
+                else:
+                    stack.enter_context(flood(address))
                 during = await round_trips(stream, 800)
             after = await round_trips(stream, 400)
             undisturbed, disturbed = (np.quantile(s, 0.95) for s in (before + after, during))
             return float(disturbed / undisturbed)
 
     ratios: list[float] = []
-    while len(ratios) < 3 and min(ratios, default=9.0) >= 2.0:
+    while len(ratios) < 5 and min(ratios, default=9.0) >= 2.0:
         ratios.append(asyncio.run(asyncio.wait_for(scene(), TIMEOUT)))
-    assert min(ratios) < 2.0
+    assert min(ratios) < 2.0, ratios
 
 
 @pytest.mark.usefixtures("hasty")

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -9,9 +10,10 @@ from tests.engines.peers.certificate_cases import card, numbered, signed
 from tests.engines.peers.doubles import MemoryJournal, PingPong
 from tests.engines.peers.relay import Relay
 
+from grassvine.engines.peers import channel, driver
 from grassvine.engines.peers.credentials import Identity, Neighbour
 from grassvine.engines.peers.driver import run_member
-from grassvine.engines.peers.events import Compute, Connected, Effect
+from grassvine.engines.peers.events import Compute, Connected, Disconnected, Effect, Event
 from grassvine.engines.peers.probe import explain_refusal, proxy_for
 from grassvine.protocol import Message
 from grassvine.protocol import encode as encode_message
@@ -37,6 +39,24 @@ class Carrier(PingPong):
             Compute(one.ticket, lambda: CONTENT) if isinstance(one, Compute) else one
             for one in effects
         ]
+
+
+class Waiting(PingPong):
+    """Exchanges its last message only after a connection was lost."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number, neighbours=(1 - number,))
+        self.first, self.lost = asyncio.Event(), asyncio.Event()
+
+    def react(self, event: Event) -> Sequence[Effect]:
+        if isinstance(event, Disconnected):
+            self.lost.set()
+        if self.round == 2 and not self.first.is_set():
+            self.first.set()
+        return super().react(event)
+
+    def _message(self, other: int) -> list[Effect]:
+        return super()._message(other) if self.round < 2 or self.lost.is_set() else []
 
 
 async def exchange(relay: Relay, address: str | None = None, encrypted: bool = True) -> PingPong:
@@ -183,3 +203,47 @@ def test_a_line_that_breaks_is_opened_again_and_nothing_is_lost() -> None:
     assert len(b.of(Connected)) > 3
     slots = [record.slot for record in records]  # type: ignore[attr-defined]
     assert slots == list(range(len(slots))) and len(slots) >= 11
+
+
+def test_a_partition_without_a_word_is_noticed_and_heals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The relay keeps its connections and loses what is sent; pings find out on both sides."""
+    for name in ("CHANNEL_OPTIONS", "SERVER_OPTIONS"):
+        options = tuple(
+            (key, value // 50 if "keepalive" in key or "ping_timeout" in key else value)
+            for key, value in getattr(channel, name)
+        )
+        monkeypatch.setattr(channel, name, options)
+    monkeypatch.setattr(channel, "CONNECT_SECONDS", 1.0)
+    monkeypatch.setattr(driver, "explain_refusal", lambda *arguments: "")
+
+    class Hole(Relay):
+        lost = False
+
+        async def _pipe(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            while data := await reader.read(2**16):
+                if not self.lost:
+                    writer.write(data)
+
+    relay = Hole(lambda place: 0)
+
+    async def scene() -> tuple[PingPong, PingPong]:
+        opened: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        a, b = (Waiting(number) for number in range(2))
+        listening = run_member(
+            a, 0, A, [card(B)], MemoryJournal(), listen="127.0.0.1:0", opened=opened.set_result
+        )
+        task = asyncio.create_task(listening)
+        port = await opened
+        relay.port_of = lambda place: port
+        async with relay.serving():
+            neighbour = card(A, f"127.0.0.1:{relay.port}")
+            dialler = asyncio.create_task(run_member(b, 1, B, [neighbour], MemoryJournal()))
+            await asyncio.gather(a.first.wait(), b.first.wait())
+            relay.lost = True
+            await asyncio.gather(a.lost.wait(), b.lost.wait())
+            relay.lost = False
+            await asyncio.gather(task, dialler)
+        return a, b
+
+    a, b = asyncio.run(asyncio.wait_for(scene(), TIMEOUT))
+    assert a.round == b.round == 3

@@ -24,9 +24,11 @@ from grassvine.foundations.errors import OutputError, PlanError
 
 METHOD = "/grassvine.peers.Peers/Link"
 MEMBER_KEY = "grassvine-member"  # who dials, where nothing else says it
+ACCEPTED_KEY = "grassvine-accepted"  # what the listening side says before any frame
 CONNECT_SECONDS = 20.0
 HANDSHAKE_SECONDS = 10.0
-KEEPALIVE_SECONDS = 20.0
+PING_SECONDS = 20.0
+PONG_SECONDS = 30.0  # a slow line may be busy with a part of a message
 MAX_CONNECTIONS = 500  # of neighbours and strangers
 MAX_METADATA = 2**13
 
@@ -37,11 +39,12 @@ COMMON_OPTIONS = (
     ("grpc.max_send_message_length", MAX_FRAME),
     ("grpc.max_metadata_size", MAX_METADATA),
     ("grpc.absolute_max_metadata_size", 2 * MAX_METADATA),
-    ("grpc.keepalive_time_ms", int(1000 * KEEPALIVE_SECONDS)),
-    ("grpc.keepalive_timeout_ms", int(1000 * KEEPALIVE_SECONDS)),
+    ("grpc.keepalive_time_ms", int(1000 * PING_SECONDS)),
+    ("grpc.keepalive_timeout_ms", int(1000 * PONG_SECONDS)),
+    ("grpc.http2.ping_timeout_ms", int(1000 * PONG_SECONDS)),  # the one above has no effect
     ("grpc.http2.max_pings_without_data", 0),  # no limit
     ("grpc.http2.max_ping_strikes", 0),
-    ("grpc.per_message_decompression", 0),  # bounded before and after is the same
+    ("grpc.per_message_decompression", 0),  # a small message stays small
 )
 CHANNEL_OPTIONS = (
     *COMMON_OPTIONS,
@@ -77,7 +80,7 @@ async def dialled(
 ) -> AsyncIterator[Stream]:
     """Open a stream to a neighbour; without an identity, in plain text.
 
-    Raises ``grpc.RpcError`` or :class:`TimeoutError` if that fails.
+    Raises one of :func:`~grassvine.engines.peers.links.connection_errors` if that fails.
     """
     aio = load_grpc()
     target = f"dns:///{neighbour.address}"
@@ -95,7 +98,10 @@ async def dialled(
         call = channel.stream_stream(METHOD)(metadata=metadata)
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
-                await call.wait_for_connection()
+                answer = await call.initial_metadata()
+                if ACCEPTED_KEY not in dict(answer or ()):
+                    await call.read()  # raises what the other side says
+                    raise ConnectionRefusedError(f"{neighbour.name} does not speak this protocol")
             yield Stream(call.read, call.write, call.done_writing)
         finally:
             call.cancel()
@@ -125,7 +131,7 @@ async def listening(
         except Refused as refused:
             log.warning("refused a stream from %s: %s", context.peer(), refused)
             await context.abort(grpc.StatusCode.PERMISSION_DENIED, str(refused))
-        await context.send_initial_metadata(())
+        await context.send_initial_metadata(((ACCEPTED_KEY, "1"),))
         await serve(neighbour, Stream(context.read, context.write))
 
     method = grpc.stream_stream_rpc_method_handler(link)

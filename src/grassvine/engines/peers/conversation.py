@@ -160,8 +160,9 @@ class Conversation:
             if payload is None:  # not computed yet
                 return
             self._sent = slot + 1
+            view = memoryview(payload)  # so that what waits to be sent is not in memory twice
             for offset in range(0, len(payload), MAX_CHUNK):
-                body = payload[offset : offset + MAX_CHUNK]
+                body = view[offset : offset + MAX_CHUNK]
                 yield Data(slot, len(payload), offset, body, self.agreement.encoding)
 
     def _greet(self, hello: Hello) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Protocol
 
@@ -24,10 +24,12 @@ from grassvine.engines.peers.events import (
     Send,
     Tick,
 )
+from grassvine.engines.peers.extra import load_grpc, load_peers_extra
 from grassvine.engines.peers.links import Links, Traffic, connection_errors
 from grassvine.engines.peers.probe import explain_refusal
 from grassvine.engines.peers.workers import Journal, Worker, compute, write_to
 from grassvine.foundations.blas import one_blas_thread
+from grassvine.foundations.errors import PeerError
 from grassvine.foundations.seeds import stream
 from grassvine.protocol.report import StepReport
 
@@ -92,7 +94,8 @@ async def run_member(
     """
     if identity is not None:
         check_certificates(identity, neighbours)
-    run = _Run(member, journal, observe, {} if traffic is None else traffic)
+    names = {one.number: one.name for one in neighbours}
+    run = _Run(member, journal, observe, names, {} if traffic is None else traffic)
     dialling = [one for one in neighbours if one.address is not None]
     tasks: list[asyncio.Task[None]] = []
     async with AsyncExitStack() as stack:
@@ -108,8 +111,11 @@ async def run_member(
             tasks.append(asyncio.create_task(_keep_dialling(run, own, identity, one, random)))
         for task in tasks:
             task.add_done_callback(run.watch)
-        await run.over
-        await run.links.close_all()
+        try:
+            await run.over
+        finally:
+            if not run.over.cancelled():  # the last word may be why it failed
+                await run.links.close_all()
 
 
 class _Run:
@@ -120,12 +126,14 @@ class _Run:
         member: StateMachine,
         journal: Journal,
         observe: Callable[[StepReport], object],
+        names: Mapping[int, str],
         traffic: dict[int, Traffic],
     ):
         self.links = Links(self.deliver, self._fail, traffic)
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._member = member
         self._observe = observe
+        self._names = names
         self._computer = Worker("compute", compute, self.take, within=one_blas_thread)
         self._writer = Worker("journal", write_to(journal), self.take, together=True)
 
@@ -172,7 +180,8 @@ class _Run:
             case Send(neighbour, frame):
                 self.links.send(neighbour, frame)
             case Disconnect(neighbour, reason):
-                log.warning("closed the link to member %d: %s", neighbour, reason)
+                name = self._names.get(neighbour, str(neighbour))
+                log.warning("closed the link to %s: %s", name, PeerError(reason))
                 self.links.close(neighbour)
             case Persist():
                 self._writer.put(effect)
@@ -203,12 +212,22 @@ async def _keep_dialling(
                 if await run.links.run(neighbour.number, opened):
                     waits = delays(random)
         except connection_errors() as error:
-            sentence = await asyncio.to_thread(explain_refusal, identity, neighbour)
-            if sentence != told:
-                log.warning("%s", sentence)
-                log.debug("%r", error)
+            log.debug("%r", error)
+            sentence = _said(error, neighbour) or await asyncio.to_thread(
+                explain_refusal, identity, neighbour
+            )
+            if sentence and sentence != told:
+                log.warning("%s", PeerError(sentence))  # which escapes what a terminal obeys
                 told = sentence
         await asyncio.sleep(next(waits))
+
+
+def _said(error: Exception, neighbour: Neighbour) -> str:
+    """Return why a neighbour refuses the link, if it said so."""
+    denied = load_peers_extra("grpc").StatusCode.PERMISSION_DENIED
+    if not isinstance(error, load_grpc().AioRpcError) or error.code() is not denied:
+        return ""
+    return f"{neighbour.name} refuses the link: {error.details()}"
 
 
 async def _cancel(tasks: Sequence[asyncio.Task[None]]) -> None:

@@ -58,7 +58,7 @@ class Data:
     slot: int
     size: int
     offset: int
-    body: bytes
+    body: bytes | memoryview
     encoding: int = PLAIN
 
 

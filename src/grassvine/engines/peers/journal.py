@@ -200,21 +200,25 @@ def _mark(folder: Path, agent: int, slot: int) -> Mark:
 
 
 def _batch(records: Iterable[Record]) -> bytes:
-    content = b"".join(map(_encoded, records))
-    if not content:
+    parts = [part for record in records for part in _encoded(record)]
+    if not parts:
         return b""
-    header = _BATCH.pack(BATCH, len(content), crc32(content), 0)[:-4]
-    return header + struct.pack("<I", crc32(header)) + content
+    checksum = 0
+    for part in parts:
+        checksum = crc32(part, checksum)
+    header = _BATCH.pack(BATCH, sum(map(len, parts)), checksum, 0)[:-4]
+    return b"".join([header, struct.pack("<I", crc32(header)), *parts])
 
 
-def _encoded(record: Record) -> bytes:
+def _encoded(record: Record) -> tuple[bytes, bytes]:
+    """Return a header and the payload."""
     match record:
         case Outgoing(slot, payload):
-            return _RECORD.pack(_KINDS["outgoing"], -1, slot, len(payload)) + payload
+            return _RECORD.pack(_KINDS["outgoing"], -1, slot, len(payload)), payload
         case Incoming(sender, slot, payload):
-            return _RECORD.pack(_KINDS["incoming"], sender, slot, len(payload)) + payload
+            return _RECORD.pack(_KINDS["incoming"], sender, slot, len(payload)), payload
         case NeighbourFinished(neighbour):
-            return _RECORD.pack(_KINDS["finished"], neighbour, -1, 0)
+            return _RECORD.pack(_KINDS["finished"], neighbour, -1, 0), b""
     raise TypeError(f"{type(record).__name__} is not written in a batch")
 
 

@@ -42,7 +42,13 @@ class Traffic:
 def connection_errors() -> tuple[type[Exception], ...]:
     """Return the exceptions that mean that a connection failed, ended or stalled."""
     grpc, aio = load_peers_extra("grpc"), load_grpc()
-    return grpc.RpcError, aio.BaseError, asyncio.InvalidStateError, TimeoutError
+    return (
+        grpc.RpcError,
+        aio.BaseError,
+        asyncio.InvalidStateError,
+        ConnectionRefusedError,
+        TimeoutError,
+    )
 
 
 class Link:
