@@ -14,6 +14,7 @@ from grassvine.peers.group_plan import HEADER, GroupPlan
 from grassvine.peers.messages import kinds_of, largest_message
 from grassvine.peers.methods import sums_after, sums_before
 from grassvine.protocol import encode
+from grassvine.sums.decisions import MAX_DECISIONS
 
 README = Path(__file__).parents[2] / "README.md"
 
@@ -32,8 +33,12 @@ RUNS: dict[str, tuple[str, str, dict[str, Any]]] = {
 }
 
 
+# The arrays of a message, and how many numbers come with those of the sum or basis.
+EXTRA = {"basis": 0, "checksum+sum": 1, "decisions+sum": 1 + MAX_DECISIONS}
+
+
 def sent_in(found: Together) -> Counter[tuple[str, int, str, str]]:
-    """Run the plan again and count the messages by array, numbers, sender and receiver."""
+    """Run the plan again and count the messages by arrays, numbers, sender and receiver."""
     plan, names = found.plan.run_plan, [member.name for member in found.plan.members]
     agents = [plan.agent(number, data) for number, data in enumerate(found.data)]
     counts: Counter[tuple[str, int, str, str]] = Counter()
@@ -44,9 +49,10 @@ def sent_in(found: Together) -> Counter[tuple[str, int, str, str]]:
             for receiver, senders in inboxes:
                 for sender in senders:
                     arrays = sent[sender].arrays
-                    assert len(arrays) == 1 and all(a.dtype == "f8" for a in arrays.values())
-                    ((name, array),) = arrays.items()
-                    counts[name, array.size, names[sender], names[receiver]] += 1
+                    assert all(array.dtype == "f8" for array in arrays.values())
+                    kind = "+".join(sorted(arrays))
+                    size = sum(array.size for array in arrays.values())
+                    counts[kind, size, names[sender], names[receiver]] += 1
                     assert len(encode(sent[sender])) <= found.plan.limits.message_bytes
                 agents[receiver].meet(slot, [sent[sender] for sender in senders])
     return counts
@@ -76,9 +82,9 @@ def test_sizes_and_receivers_are_those_of_a_run(tmp_path: Path, name: str) -> No
         for receiver in {one for row in rows for one in row.to}
     }
     reached: dict[tuple[str, str], int] = {}
-    for (array, size, sender, receiver), _ in counts.items():
-        assert array in ("sum", "basis")
-        assert size in sizes, f"{size} numbers from {sender} to {receiver} are not explained"
+    for arrays, size, sender, receiver in counts:
+        numbers = size - EXTRA[arrays]
+        assert numbers in sizes, f"{numbers} numbers from {sender} to {receiver} are not explained"
         reached[sender, receiver] = max(reached.get((sender, receiver), 0), 8 * size)
     assert set(reached) == set(told)
     assert reached == told, "the largest message is the one that is told"
@@ -94,9 +100,9 @@ def test_no_message_is_sent_more_often_than_told(tmp_path: Path, name: str) -> N
     # A leaf sends each kind to its parent at most so often, and each once at least that must come.
     leaf = "clinic-d"
     by_size: Counter[int] = Counter()
-    for (_, size, sender, _), count in counts.items():
+    for (arrays, size, sender, _), count in counts.items():
         if sender == leaf:
-            by_size[size] += count
+            by_size[size - EXTRA[arrays]] += count
     for one in kinds:
         most = sum(other.most for other in kinds if other.numbers == one.numbers)
         assert by_size[one.numbers] <= most

@@ -4,7 +4,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from grassvine.peers.group_plan import GroupPlan
-from grassvine.peers.messages import MessageKind, kinds_of
+from grassvine.peers.messages import CHECKSUM_BYTES, DECISION_BYTES, MessageKind, kinds_of
+from grassvine.sums.decisions import MAX_DECISIONS
 
 TLS = (
     "All messages pass through TLS 1.3 between the members of a link; whoever watches the network "
@@ -19,6 +20,10 @@ GOSSIP_WARNING = (
     "computes the gradient of this member alone and, as a rule, which items occur in its data; for "
     "a single user even the ratings. No setting prevents this: choose method exact unless that is "
     "what everybody wants."
+)
+DECISIONS = (
+    "Every part of a sum comes with a checksum of the totals before, and every total with up to "
+    f"{MAX_DECISIONS} numbers that the member at the root has decided; both follow from totals."
 )
 TOTALS = (
     "Every member receives the totals over all members, and N - 1 members who compare theirs learn "
@@ -42,7 +47,7 @@ class Sent:
     ----------
     message, stage : str
     nbytes : int
-        The largest size of the numbers in one message.
+        The largest size of the numbers in one message, with checksum or decisions.
     most : int
         How often at most.
     to : tuple of str
@@ -83,7 +88,7 @@ def explain(plan: GroupPlan, member: str | None = None) -> Explanation:
     sent = {name: tuple(_sent_by(plan, name, kinds)) for name in chosen}
     gossips = plan.learning.method.gossips
     sentences = (GOSSIP_WARNING,) if gossips else (UNMASKED, TOTALS)
-    return Explanation(sent, (*sentences, MODEL[plan.learning.kind], TLS))
+    return Explanation(sent, (*sentences, DECISIONS, MODEL[plan.learning.kind], TLS))
 
 
 def _sent_by(plan: GroupPlan, name: str, kinds: list[MessageKind]) -> list[Sent]:
@@ -96,21 +101,29 @@ def _sent_by(plan: GroupPlan, name: str, kinds: list[MessageKind]) -> list[Sent]
     rows = []
     for kind in kinds:
         if kind.stage == "gossip":
-            rows.append(_row(kind, neighbours, (name,), kind.contains, kind.reveals))
+            rows.append(_row(kind, 0, neighbours, (name,), kind.contains, kind.reveals))
             continue
         if parent >= 0:
-            rows.append(_row(kind, _names(plan, (parent,)), branch, kind.contains, kind.reveals))
+            to = _names(plan, (parent,))
+            rows.append(_row(kind, CHECKSUM_BYTES, to, branch, kind.contains, kind.reveals))
         if children:
             everyone = tuple(one.name for one in plan.members)
             total = f"the total of: {kind.contains}"
-            rows.append(_row(kind, children, everyone, total, "the total over all members"))
+            learns = "the total over all members"
+            rows.append(_row(kind, DECISION_BYTES, children, everyone, total, learns))
     return rows
 
 
 def _row(
-    kind: MessageKind, to: tuple[str, ...], of: tuple[str, ...], contains: str, reveals: str
+    kind: MessageKind,
+    more: int,
+    to: tuple[str, ...],
+    of: tuple[str, ...],
+    contains: str,
+    reveals: str,
 ) -> Sent:
-    return Sent(kind.name, kind.stage, kind.nbytes, kind.most, to, of, contains, reveals)
+    nbytes = kind.nbytes + more
+    return Sent(kind.name, kind.stage, nbytes, kind.most, to, of, contains, reveals)
 
 
 def _branch(plan: GroupPlan, number: int) -> tuple[int, ...]:

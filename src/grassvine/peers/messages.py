@@ -10,8 +10,12 @@ from grassvine.peers.averages import MEAN_STEPS
 from grassvine.peers.learning import EXACT, Learning
 from grassvine.peers.methods import LearnBySums, gossip_of
 from grassvine.sums.components import COLUMNS_PER_COMPONENT
+from grassvine.sums.decisions import MAX_DECISIONS
 
 NUMBER_BYTES = 8
+# What comes with every part of a sum, and with every total.
+CHECKSUM_BYTES = NUMBER_BYTES
+DECISION_BYTES = NUMBER_BYTES * (1 + MAX_DECISIONS)
 COUNTS_REVEAL = (
     "the exact list of items with ratings and how many ratings each has, the number of users and "
     "the sum of the ratings"
