@@ -98,7 +98,8 @@ def write_table(frame: "pl.DataFrame", name: str, out: Path | None, as_json: boo
     from grassvine.foundations.files import write_whole
 
     if out is not None:
-        write_whole(out, encode_table(frame, out.suffix.lower()))
+        with progress("writing"):
+            write_whole(out, encode_table(frame, out.suffix.lower()))
         print_messages([f"{len(frame)} rows: {out}"])
         if as_json:
             print_object({"path": str(out), "rows": len(frame)})
