@@ -49,7 +49,7 @@ class Failing:
 def test_the_earliest_failure_is_raised_even_if_another_agent_tells_of_its_own_first() -> None:
     attempts, never = FORK.Value("q", 0), FORK.Event()
     timetable = Timetable.from_deliveries(4, [[EARLY], [], [LATE]])
-    factories = [lambda i=i: Failing(i, attempts, never) for i in range(4)]
+    factories: list[Any] = [lambda i=i: Failing(i, attempts, never) for i in range(4)]
     with pytest.raises(AgentError, match="agent 1 failed at slot 0: ValueError: spoilt"):
         ProcessEngine().run(factories, timetable, lambda report: None)
     assert attempts.value == 2
