@@ -139,6 +139,8 @@ def _plain(value: Any) -> Any:
 
 
 def _formatted(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_formatted(one)}" for name, one in value.items())
     if isinstance(value, float):
         return f"{value:.4g}" if abs(value) < 1e-3 or abs(value) >= 1e6 else f"{value:.4f}"
     if isinstance(value, int) and not isinstance(value, bool):
