@@ -1,6 +1,8 @@
+import io
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from tests.cli.commands import Command, rating_lines, write_ratings
 
 
@@ -12,3 +14,14 @@ def grassvine(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
 @pytest.fixture
 def ratings(tmp_path: Path) -> Path:
     return write_ratings(tmp_path / "ratings.csv", rating_lines())
+
+
+@pytest.fixture
+def screen(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
+    """What a terminal would show of progress bars."""
+    shown = io.StringIO()
+    monkeypatch.setattr(
+        "grassvine.report.progress.Console",
+        lambda stderr: Console(file=shown, force_terminal=stderr, width=80),
+    )
+    return shown

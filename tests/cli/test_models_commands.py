@@ -36,6 +36,21 @@ def test_pairs_are_predicted_with_ids_as_the_model_has_them(
     assert all(1.0 <= row["rating"] <= 5.0 for row in rows)
 
 
+def test_the_share_that_is_done_is_shown_on_a_terminal(
+    grassvine: Command, model: Path, tmp_path: Path, screen: io.StringIO
+) -> None:
+    pairs = tmp_path / "pairs.csv"
+    pairs.write_text("user,item\n100,003\n")
+    for command, title in (
+        (("predict", model, pairs), "predicting"),
+        (("recommend", model), "recommending"),
+    ):
+        screen.truncate(0)
+        assert grassvine(*command, "-o", tmp_path / f"{title}.csv").code == 0
+        shown = screen.getvalue()
+        assert all(word in shown for word in ("reading", title, "100%", "writing"))
+
+
 def test_whole_numbers_become_text_where_the_model_has_text(
     grassvine: Command, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -164,6 +179,7 @@ def test_a_model_is_described_for_the_eye(grassvine: Command, model: Path) -> No
     shown = grassvine("inspect", model).out
     for part in ("kind", "ratings", "private part", "users.arrow", "train_rmse", "written by"):
         assert part in shown
+    assert ", bias_regularization " in shown and "{" not in shown
 
 
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e[red]films\r"

@@ -1,3 +1,4 @@
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -203,6 +204,13 @@ def test_pictures_are_drawn(grassvine: Command, run: Path, tmp_path: Path) -> No
     assert set(pictures) == {"cost", "network", "validation", "predictions"}
     for path in pictures.values():
         assert Path(path).read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_share_of_pictures_drawn_is_shown_on_a_terminal(
+    grassvine: Command, run: Path, tmp_path: Path, screen: io.StringIO
+) -> None:
+    assert grassvine("plot", run, "-o", tmp_path / "plots").code == 0
+    assert "drawing" in screen.getvalue() and "100%" in screen.getvalue()
 
 
 def test_plots_are_replaced_only_on_request(

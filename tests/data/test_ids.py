@@ -78,6 +78,7 @@ def test_categories_are_text() -> None:
         ([2**63], "text"),
         ("anna", "the user ids are 'anna'; pass a list"),
         (7, "the user ids are 7; pass a list"),
+        ({"film": 5.0}, r"the user ids are \{'film': 5.0\}; pass a list"),
         (np.zeros((2, 2)), "the user ids have 2 dimensions; pass a list"),
     ],
 )

@@ -105,7 +105,7 @@ REFUSALS = {
     "movies.dat": ("1::Toy Story (1995)::Comedy\n", "line 1 of .* has 3 fields, not 4"),
     "the same again": (
         GOOD + "7::30::1::8\n",
-        "1 ratings repeat a user and an item: user .*; it was modified, so download it again",
+        "1 rating repeats a user and an item: user .*; it was modified, so download it again",
     ),
 }
 

@@ -67,7 +67,7 @@ REFUSALS = {
     "a web page": ("<html>", "x is a web page"),
     "the same again": (
         GOOD + "8,1,2005-01-03\n",
-        "1 ratings repeat a user and an item: user .*; it was modified, so download it again",
+        "1 rating repeats a user and an item: user .*; it was modified, so download it again",
     ),
 }
 

@@ -29,7 +29,7 @@ from grassvine.foundations.seeds import stream
 from grassvine.networks import Timetable
 from grassvine.protocol import Agent, Observer, StepReport, decode, encode
 
-TIMEOUT = 60.0
+TIMEOUT = 600.0  # only a deadlock: the first slot may compile kernels on a busy machine
 ADDRESS = struct.Struct("<qq")  # slot, sender
 
 
@@ -86,10 +86,16 @@ class ProcessEngine:
             processes.append(process)
         try:
             return self._route(lines, ends, rng)
+        except AgentError as error:
+            failed = error
         finally:
             for process in processes:
                 process.kill()
                 process.join()
+        # Another agent may have failed at an earlier slot and not have said so yet: run up to here.
+        if failed.slot < n_slots:
+            self._carry(agents, timetable, failed.slot)
+        raise failed
 
     def _route(
         self, lines: dict[Connection, int], ends: dict[int, Connection], rng: Generator

@@ -277,9 +277,16 @@ def test_progress_is_shown_by_callbacks(
         ),
         ({"rank": 31}, PlanError, "rank is 31, but the table has 30 items"),
         ({"rank": 2.0}, PlanError, "rank must be an integer"),
+        ({"rank": "five"}, PlanError, "^rank is 'five'; use an integer or 'auto'.$"),
+        ({"regularization": "ato"}, PlanError, "^regularization is 'ato'; use a number or 'auto'."),
+        ({"rho": "ato"}, PlanError, "^rho is 'ato'; use a number or 'auto'.$"),
         ({"method": "exakt"}, PlanError, "unknown method 'exakt'; did you mean 'exact'"),
         ({"agents": 0}, DataError, "agents is 0"),
-        ({"agents": 500}, DataError, "500"),
+        (
+            {"agents": 500},
+            DataError,
+            r"^agents is 500, but there are \d+ users and each agent needs",
+        ),
         ({"agents": "shopp"}, DataError, "did you mean 'shop'"),
         ({"network": "rong"}, PlanError, "unknown network 'rong'; did you mean 'ring'"),
         (

@@ -144,7 +144,7 @@ def test_an_agent_s_faulty_part_ends_the_fit_in_its_words(tmp_path: Path) -> Non
     twice.write_parquet(tmp_path / "ratings.parquet")
     dataset = gv.RatingDataset.by_column(tmp_path / "ratings.parquet", "shop")
     for engine in ("local", ElsewhereEngine()):
-        with pytest.raises(DataError, match=r"^agent 'north': 1 ratings repeat a user and an item"):
+        with pytest.raises(DataError, match=r"^agent 'north': 1 rating repeats a user and an item"):
             completer(engine=engine).fit(dataset)
 
 

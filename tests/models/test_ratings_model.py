@@ -318,3 +318,18 @@ def test_parts_must_fit_together() -> None:
     narrow = replace(shared, factors=shared.factors[:, :2])
     with pytest.raises(DataError, match="20 items and rank 2, the private part 20 and 3"):
         RatingsModel(narrow, private)
+
+
+def test_a_watcher_is_told_the_share_and_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranking, "BLOCK", 3 * N_ITEMS)
+    model = ratings_model()
+    shares: list[float] = []
+    watched = model.recommend(k=4, watch=shares.append)
+    assert watched.equals(model.recommend(k=4))
+    n_known = watched["user"].n_unique()
+    assert shares == [min(3 * block, n_known) / n_known for block in range(1, -(-n_known // 3) + 1)]
+    shares.clear()
+    found = model.predict(USERS[:N_ITEMS], ITEMS, "nan", watch=shares.append)
+    wanted = model.predict(USERS[:N_ITEMS], ITEMS, "nan")
+    np.testing.assert_array_equal(found.ratings, wanted.ratings)
+    assert shares == [step / model.shared.rank for step in range(1, model.shared.rank + 1)]

@@ -67,6 +67,26 @@ def test_the_kernel_follows_the_definition(
     )
 
 
+@pytest.mark.parametrize("lam", [0.0, 0.1, 0.9])
+def test_the_jitter_moves_weights_and_gradient_at_every_lambda_but_not_the_cost(lam: float) -> None:
+    table, rank = ratings(), 4
+    basis = gv.geometry.Grassmann().random_point(N_ITEMS, rank, stream(0, "start"))
+    problem = gv.CompletionProblem(table, unobserved=lam)
+    weights, (values, known) = problem.weights(basis), dense(table)
+    for user in np.flatnonzero(known.sum(axis=1) >= rank):
+        rows = basis[known[user]]
+        system = (1 - lam) * rows.T @ rows + lam * np.eye(rank)
+        raised = 1e-13 * np.trace(rows.T @ rows) * weights[user]
+        rest = rows.T @ values[user, known[user]] - system @ weights[user]
+        # Rounding is about 1e-16 of the right side, the jitter rank times 1e-13.
+        np.testing.assert_allclose(rest, raised, atol=0.02 * float(np.linalg.norm(raised)))
+    found = problem.evaluate(basis)
+    cost, gradient, _ = by_the_book(table, basis, lam, 0.0)
+    assert found.cost == pytest.approx(cost, rel=1e-14)
+    moved = np.linalg.norm(found.gradient - gradient) / np.linalg.norm(gradient)
+    assert 1e-13 < moved < 1e-11  # the condition of these systems is below 20
+
+
 @pytest.mark.parametrize("lam", [0.0, 0.1])
 def test_users_with_few_or_no_ratings_are_handled(lam: float) -> None:
     table = scarce_ratings()

@@ -1,5 +1,6 @@
 import io
 import sys
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,16 +30,18 @@ def screen(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
 
 
 def test_it_shows_share_and_expected_time_on_standard_error(screen: io.StringIO) -> None:
-    with ProgressBar("gossip") as bar:
+    with suppress(KeyboardInterrupt), ProgressBar("gossip") as bar:
         bar(report(0.0))
         bar(report(0.35))
+        raise KeyboardInterrupt
     assert "gossip" in screen.getvalue() and "35%" in screen.getvalue()
     assert "s left" in screen.getvalue()
 
 
 def test_a_task_with_steps_reports_its_share_and_title(screen: io.StringIO) -> None:
-    with ProgressBar("comparing") as bar:
+    with suppress(KeyboardInterrupt), ProgressBar("comparing") as bar:
         bar.update(0.5, "exact, split 2 of 2")
+        raise KeyboardInterrupt
     assert "exact, split 2 of 2" in screen.getvalue() and "50%" in screen.getvalue()
 
 
@@ -64,9 +67,23 @@ def test_a_notebook_shows_one_line_that_is_replaced(monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
     line = Notebook("fit")
     line.start()
-    for share in (0.1, 0.101, 0.2):
-        line.show(share, "about 3 s left", None)
-    assert lines == ["fit", "fit: 10%, about 3 s left", "fit: 20%, about 3 s left"]
+    for share, title in ((0.1, None), (0.101, None), (0.2, "exact, split 2"), (0.201, None)):
+        line.show(share, "about 3 s left", title)
+    assert lines == ["fit", "fit: 10%, about 3 s left", "exact, split 2: 20%, about 3 s left"]
+
+
+def test_a_bar_ends_at_all_unless_there_was_an_error(screen: io.StringIO) -> None:
+    with ProgressBar("gossip") as bar:
+        bar(report(0.99))
+    assert "100%" in screen.getvalue()
+    with suppress(KeyboardInterrupt), ProgressBar("fails") as bar:
+        bar(report(0.4))
+        raise KeyboardInterrupt
+    assert "100%" not in screen.getvalue().partition("fails")[2]
+    screen.truncate(0)
+    with ProgressBar("reading"):
+        pass
+    assert "reading" in screen.getvalue() and "%" not in screen.getvalue()
 
 
 @pytest.mark.parametrize("method", [gv.Exact(), gv.Gossip(max_iter=40)], ids=["exact", "gossip"])

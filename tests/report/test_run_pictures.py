@@ -64,8 +64,12 @@ def test_candidates_and_predictions_have_pictures() -> None:
         },
         "held-out predictions": calibration(truth, truth + 0.5),
     }
-    pictures = run_pictures(result.history, result.plan.network, result.bases, tables)
+    shares: list[float] = []
+    pictures = run_pictures(
+        result.history, result.plan.network, result.bases, tables, watch=shares.append
+    )
     assert list(pictures) == ["cost", "network", "validation", "predictions"]
+    assert shares == [0.25, 0.5, 0.75, 1.0]
 
 
 def test_nothing_is_written_unless_all_can_be(tmp_path: Path) -> None:

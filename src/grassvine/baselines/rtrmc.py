@@ -5,7 +5,8 @@ N. Boumal, P.-A. Absil: RTRMC, a Riemannian trust-region method for low-rank mat
 manifold with the exact Hessian of the problem. Two choices are not the authors': the
 preconditioner, here the problem's curvature and item scales, and κ = 0.03 in the rule that stops an
 inner solve (``trust_region.py``). They change the number of iterations, not the minimum: on
-MovieLens-1M the cost agrees with the authors' code to 13 digits and the subspace to 1e-12.
+MovieLens-1M the cost agrees with the authors' code to 13 digits and the subspace to 1e-12, the
+floor that the inner solves (``problems/_kernels.py``) set.
 """
 
 from grassvine.baselines.trust_region import BatchResult, LocalModel, trust_region

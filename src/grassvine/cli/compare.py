@@ -43,16 +43,17 @@ def compare(
     from grassvine.jobs.comparison import compare as run_comparison
 
     choices: Any = {"duplicates": duplicates, "missing": missing}
-    table = read_ratings(
-        ratings,
-        separator=separator,
-        skip_rows=skip_rows,
-        encoding=encoding,
-        user=user,
-        item=item,
-        rating=rating,
-        **choices,
-    )
+    with progress("reading"):
+        table = read_ratings(
+            ratings,
+            separator=separator,
+            skip_rows=skip_rows,
+            encoding=encoding,
+            user=user,
+            item=item,
+            rating=rating,
+            **choices,
+        )
     print_messages(table.assumed)
     names = [name.strip() for name in methods.split(",")]
 

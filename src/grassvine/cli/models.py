@@ -52,13 +52,14 @@ def predict(
 
     choice: Any = on_unknown
     check_table_path(out, overwrite=overwrite)
-    loaded = load(model)
-    asked = read_table(table, separator=separator, skip_rows=skip_rows, encoding=encoding)
+    with progress("reading"):
+        loaded = load(model)
+        asked = read_table(table, separator=separator, skip_rows=skip_rows, encoding=encoding)
     print_messages(asked.assumed)
-    with progress("predicting"):
+    with progress("predicting") as bar:
         if isinstance(loaded, RatingsModel):
             owner = inspect(model).card.parameters.get("agents")
-            frame = predict_ratings(loaded, asked, user, item, choice, owner)
+            frame = predict_ratings(loaded, asked, user, item, choice, owner, bar.update)
         elif isinstance(loaded, TasksModel):
             column = task or str(inspect(model).card.parameters.get("task", "task"))
             frame = predict_targets(loaded, asked, column, choice)
@@ -106,21 +107,30 @@ def recommend(
 
     choice: Any = on_unknown
     check_table_path(out, overwrite=overwrite)
-    loaded = load_ratings_model(model)
     if user and users:
         raise typer.BadParameter("use --user or --users, not both.")
     if owner and not user:
         raise typer.BadParameter("use --owner with --user.")
+    with progress("reading"):
+        loaded = load_ratings_model(model)
     asked, owners = None, None
     if user:
         asked = users_named(loaded, user)
         owners = owner_ids(loaded, owner) if owner else None
     elif users:
-        table = read_table(users, separator=separator, skip_rows=skip_rows, encoding=encoding)
+        with progress("reading"):
+            table = read_table(users, separator=separator, skip_rows=skip_rows, encoding=encoding)
         print_messages(table.assumed)
         asked, owners = users_listed(loaded, table, inspect(model).card.parameters.get("agents"))
-    with progress("recommending"):
-        frame = loaded.recommend(asked, k, exclude_seen=not seen, on_unknown=choice, owners=owners)
+    with progress("recommending") as bar:
+        frame = loaded.recommend(
+            asked,
+            k,
+            exclude_seen=not seen,
+            on_unknown=choice,
+            owners=owners,
+            watch=bar.update,
+        )
     write_table(frame, "recommendations", out, as_json)
 
 
@@ -158,8 +168,9 @@ def fold_in(
     choices: Any = {"duplicates": duplicates, "missing": missing}
     if out is not None:
         may_replace(out, overwrite)
-    loaded = load_ratings_model(model)
-    table = read_table(ratings, separator=separator, skip_rows=skip_rows, encoding=encoding)
+    with progress("reading"):
+        loaded = load_ratings_model(model)
+        table = read_table(ratings, separator=separator, skip_rows=skip_rows, encoding=encoding)
     card = inspect(model).card
     new = new_ratings(
         loaded,
@@ -184,9 +195,14 @@ def fold_in(
     if out is not None:
         save(folded.model, out, card, overwrite=overwrite)
         print_messages([f"model: {out}"])
-    best = folded.model.recommend(
-        new.users.series, k, on_unknown="fallback", owners=new.users_with_owners.owners
-    )
+    with progress("recommending") as bar:
+        best = folded.model.recommend(
+            new.users.series,
+            k,
+            on_unknown="fallback",
+            owners=new.users_with_owners.owners,
+            watch=bar.update,
+        )
     write_table(best, "recommendations", None, as_json)
 
 

@@ -98,7 +98,8 @@ def write_table(frame: "pl.DataFrame", name: str, out: Path | None, as_json: boo
     from grassvine.foundations.files import write_whole
 
     if out is not None:
-        write_whole(out, encode_table(frame, out.suffix.lower()))
+        with progress("writing"):
+            write_whole(out, encode_table(frame, out.suffix.lower()))
         print_messages([f"{len(frame)} rows: {out}"])
         if as_json:
             print_object({"path": str(out), "rows": len(frame)})
@@ -138,6 +139,8 @@ def _plain(value: Any) -> Any:
 
 
 def _formatted(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_formatted(one)}" for name, one in value.items())
     if isinstance(value, float):
         return f"{value:.4g}" if abs(value) < 1e-3 or abs(value) >= 1e6 else f"{value:.4f}"
     if isinstance(value, int) and not isinstance(value, bool):

@@ -26,7 +26,7 @@ def plot(
     from grassvine.report.run_pictures import write_run_pictures
 
     saved = load_run(run)
-    with progress("drawing"):
+    with progress("drawing") as bar:
         paths = write_run_pictures(
             out,
             saved.history,
@@ -34,6 +34,7 @@ def plot(
             saved.bases,
             saved.tables,
             overwrite=overwrite,
+            watch=bar.update,
         )
     if as_json:
         print_object({path.stem: str(path) for path in paths})

@@ -8,7 +8,7 @@ Where users of different owners have the same id, they are separate users: their
 and owner. An id alone then stands for its only user; one that has several is refused.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -263,7 +263,7 @@ def _series(given: object, what: str) -> "pl.Series":
         if given.dtype.kind in "iufbM":
             return pl.Series(given.astype(given.dtype.newbyteorder("=")))
         given = given.tolist()
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
         raise DataError(f"the {what} ids are {given!r}; pass a list or 1-d array of ids.")
     ids = [None if _missing(one) else one for one in given]
     kinds = {type(one).__name__: one for one in ids if one is not None}

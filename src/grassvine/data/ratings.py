@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from grassvine.foundations.arrays import Array, Indices, as_numbers
-from grassvine.foundations.errors import DataError
+from grassvine.foundations.errors import DataError, counted
 from grassvine.foundations.options import whole_number
 
 # Item indices are stored as int32; users have the same limit.
@@ -218,6 +218,7 @@ def _refuse_duplicates(user: Indices, item: Indices) -> None:
     if len(repeated):
         examples = ", ".join(f"(user {user[k]}, item {item[k]})" for k in repeated[:3])
         raise DataError(
-            f"{len(repeated)} ratings repeat an existing entry: {examples}"
+            f"{counted(len(repeated), 'rating repeats', 'ratings repeat')} an existing entry: "
+            f"{examples}"
             f"{', …' if len(repeated) > 3 else ''}; keep one rating per user and item."
         )

@@ -23,6 +23,7 @@ from grassvine.estimators.options import (
     as_network,
     as_seed,
     gossip_by_name,
+    number_or_auto,
 )
 from grassvine.estimators.rating_models import (
     PAPER_REGULARIZATION,
@@ -272,6 +273,9 @@ class MatrixCompleter(DecentralizedCompleter):
 
     def _formulation(self, table: RatingSource, n_agents: int) -> RatingsFormulation:
         name = one_of("method", self.method, METHODS)
+        number_or_auto("rank", self.rank, "an integer")
+        number_or_auto("regularization", self.regularization)
+        number_or_auto("rho", self.rho)
         auto = self.rank == "auto"
         least = 0 if name == "exact" else 1
         rank = largest_rank(table) if auto else rank_of_items(self.rank, len(table.items), least)

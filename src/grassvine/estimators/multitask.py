@@ -24,6 +24,7 @@ from grassvine.estimators.options import (
     as_network,
     as_seed,
     gossip_by_name,
+    number_or_auto,
     with_checkpoint_subfolder,
 )
 from grassvine.estimators.tasks import TasksRegressor, means_and_scales, standardised, task_ids
@@ -182,10 +183,9 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
 
     def _rank(self, scaled: Tasks, seed: int) -> tuple[int, Mapping[str, Array] | None]:
         """Return the rank, and the candidates if it was chosen among some."""
+        number_or_auto("rank", self.rank, "an integer")
         if self.rank == "auto":
             return self._chosen_rank(scaled, seed)
-        if isinstance(self.rank, str):  # type: ignore[unreachable]
-            raise PlanError(Option("rank"), f" is {self.rank!r}; use an integer or 'auto'.")
         why = f"there are {scaled.n_items} features"
         return whole_number("rank", self.rank, least=1, most=scaled.n_items, why=why), None
 
@@ -264,6 +264,7 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         if name == EXACT:
             return Exact(tol=1e-10)
         rho: Rho = "auto"
+        number_or_auto("rho", self.rho)
         if self.rho != "auto":
             rho = real_number("rho", self.rho, least=0.0) * squares / n_agents
         return gossip_by_name(

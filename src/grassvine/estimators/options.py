@@ -68,6 +68,12 @@ GOSSIP: Mapping[str, _Maker] = {
 }
 
 
+def number_or_auto(name: str, value: object, kind: str = "a number") -> None:
+    """Refuse text other than ``"auto"``."""
+    if isinstance(value, str) and value != "auto":
+        raise PlanError(Option(name), f" is {value!r}; use {kind} or 'auto'.")
+
+
 def as_network(network: str | Network, n_agents: int, method: Method) -> Network:
     """Return a network of the given size; warn if its spanning tree is deep."""
     if not isinstance(network, Network):

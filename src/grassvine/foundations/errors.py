@@ -177,6 +177,11 @@ def nearest(given: object, known: Iterable[str]) -> str:
     return f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(names)}."
 
 
+def counted(count: int, one: str, several: str) -> str:
+    """Return a number with its noun, and perhaps a verb, in the singular or the plural."""
+    return f"{count} {one if count == 1 else several}"
+
+
 @contextmanager
 def noting(notes: Iterable[str]) -> Iterator[None]:
     """Add what was assumed so far to the notes of an error, once each."""

@@ -16,6 +16,7 @@ from grassvine.data.tables.rating_input import Missing, ratings_from_frame
 from grassvine.data.tables.rating_table import Duplicates, RatingTable
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError, ModelError
+from grassvine.foundations.watch import Watch
 from grassvine.models.persistence.files import load
 from grassvine.models.ratings import RatingsModel
 from grassvine.models.subspace import SubspaceModel
@@ -44,6 +45,7 @@ def predict_ratings(
     item: str | None,
     on_unknown: OnUnknown,
     owner: object = None,
+    watch: Watch | None = None,
 ) -> "pl.DataFrame":
     """Predict the rating of each pair of a table; the columns are user, item, rating and known.
 
@@ -51,6 +53,8 @@ def predict_ratings(
     ----------
     owner : object
         The column that named the owners in the fit, as the model's card has it.
+    watch : callable, optional
+        Called with the completed fraction as it grows.
     """
     import polars as pl
 
@@ -60,7 +64,7 @@ def predict_ratings(
     users = _user_ids(model, table.frame[columns["user"]])
     items = as_known(table.frame[columns["item"]], model.shared.items, "item")
     owners = None if owned is None else owner_ids(model, table.frame[owned])
-    found = model.predict(users, items, on_unknown, owners=owners)
+    found = model.predict(users, items, on_unknown, owners=owners, watch=watch)
     return pl.DataFrame(
         {"user": users, "item": items, "rating": found.ratings, "known": found.known}
     )

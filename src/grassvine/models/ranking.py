@@ -5,6 +5,8 @@ import numpy as np
 from grassvine.data.ids import UNKNOWN
 from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array, Indices
+from grassvine.foundations.options import whole_number
+from grassvine.foundations.watch import Watch
 
 BLOCK = 1 << 21  # scores per block: 16 MB, and as much for their order
 
@@ -24,12 +26,20 @@ def best(scores: Array, k: int) -> tuple[Indices, Array]:
     return np.where(np.isneginf(values), UNKNOWN, places), values
 
 
+def best_in_row(scores: Array, k: int) -> tuple[Indices, Array]:
+    """Return the indices of the k largest finite scores of a vector, and the scores."""
+    places, values = best(scores[None, :], whole_number("k", k, least=1))
+    found = places[0] != UNKNOWN
+    return places[0][found], values[0][found]
+
+
 def best_items(
     weights: Array,
     factors: Array,
     common: Array,
     k: int,
     excluded: tuple[Ratings, Indices] | None = None,
+    watch: Watch | None = None,
 ) -> tuple[Indices, Array]:
     """Return the k items with the largest w·A_i + common_i for each user, and these values.
 
@@ -37,6 +47,8 @@ def best_items(
     ----------
     excluded : (Ratings, array of int), optional
         Ratings to exclude, and the index of each user in them.
+    watch : callable, optional
+        Called after each block with the completed fraction.
     """
     n_users, n_items = len(weights), len(factors)
     k, size = min(k, n_items), max(1, BLOCK // n_items)
@@ -49,6 +61,8 @@ def best_items(
             ratings, numbers = excluded
             scores[entries(ratings, numbers[rows])] = -np.inf
         places[rows], values[rows] = best(scores, k)
+        if watch is not None:
+            watch(min(first + size, n_users) / n_users)
     return places, values
 
 

@@ -12,8 +12,9 @@ from grassvine.foundations.arrays import Array, Indices
 from grassvine.foundations.described import Described
 from grassvine.foundations.errors import DataError
 from grassvine.foundations.options import whole_number
+from grassvine.foundations.watch import Watch
 from grassvine.models.fold_in import UnknownItems, in_catalogue, joined
-from grassvine.models.ranking import best, best_items
+from grassvine.models.ranking import best_in_row, best_items
 from grassvine.models.rating_parts import ItemPart, UserPart
 from grassvine.models.unknown import (
     FALLBACK,
@@ -73,6 +74,7 @@ class RatingsModel(Described):
         on_unknown: OnUnknown = "raise",
         *,
         owners: object = None,
+        watch: Watch | None = None,
     ) -> Predictions:
         """Predict the rating of each pair of a user and an item.
 
@@ -85,6 +87,8 @@ class RatingsModel(Described):
             item or user if one of them is known; ``"warn"`` does the same with a warning.
         owners : list, array or series, optional
             The owner of each user; needed for user ids that several owners have.
+        watch : callable, optional
+            Called with the completed fraction as it grows.
         """
         check_on_unknown(on_unknown)
         asked_users, asked_items = as_column(users, "user"), as_column(items, "item")
@@ -100,12 +104,12 @@ class RatingsModel(Described):
         if on_unknown == "warn":
             asked = {"user": (asked_users, has_user), "item": (asked_items, has_item)}
             warn_unknown("pairs", asked, "their ratings are predicted from the known biases alone")
-        ratings = self.predict_by_number(user, item)
+        ratings = self.predict_by_number(user, item, watch)
         if on_unknown == "nan":
             ratings[~known] = np.nan
         return Predictions(ratings, known)
 
-    def predict_by_number(self, user: Indices, item: Indices) -> Array:
+    def predict_by_number(self, user: Indices, item: Indices, watch: Watch | None = None) -> Array:
         """Predict the rating of each pair of numbers; for −1, from the known biases alone."""
         has_user, has_item = user != UNKNOWN, item != UNKNOWN
         known = has_user & has_item
@@ -115,8 +119,11 @@ class RatingsModel(Described):
             ratings[has_user] += self.private.biases[user[has_user]]
             known_user, known_item = user[known], item[known]
             # One column at a time: the factors of all pairs would take rank times the memory.
-            for of_item, of_user in zip(self.shared.factors.T, self.private.weights.T, strict=True):
+            factors, weights = self.shared.factors.T, self.private.weights.T
+            for done, (of_item, of_user) in enumerate(zip(factors, weights, strict=True), start=1):
                 ratings[known] += of_item[known_item] * of_user[known_user]
+                if watch is not None:
+                    watch(done / self.shared.rank)
         return self._clipped(ratings)
 
     def recommend(
@@ -127,6 +134,7 @@ class RatingsModel(Described):
         exclude_seen: bool = True,
         on_unknown: OnUnknown = "raise",
         owners: object = None,
+        watch: Watch | None = None,
     ) -> "pl.DataFrame":
         """Return the k items with the highest predicted rating for each user.
 
@@ -146,6 +154,8 @@ class RatingsModel(Described):
             an item and with rank 0.
         owners : list, array or series, optional
             The owner of each user; needed for user ids that several owners have.
+        watch : callable, optional
+            Called with the completed fraction as it grows.
         """
         import polars as pl
 
@@ -171,6 +181,7 @@ class RatingsModel(Described):
                 self._common(),
                 k,
                 (self.private.seen, rows) if exclude_seen else None,
+                watch,
             )
             scores[known] += self.private.biases[rows][:, None]
         if on_unknown in FALLBACK:
@@ -208,7 +219,7 @@ class RatingsModel(Described):
         directions = self.shared.factors / np.where(lengths > 0.0, lengths, 1.0)[:, None]
         cosines = np.where(self.shared.counts > 0, directions @ directions[number], -np.inf)
         cosines[number] = -np.inf
-        places, values = _best_in_row(cosines, k)
+        places, values = best_in_row(cosines, k)
         ranks = np.arange(1, len(places) + 1)
         ids = self.shared.items.at(places)
         return pl.DataFrame({"item": ids, "similarity": values, "rank": ranks})
@@ -223,7 +234,7 @@ class RatingsModel(Described):
         scores[private.counts == 0] = -np.inf
         if exclude_seen:
             scores[private.seen.users_of_values()[private.seen.items == number]] = -np.inf
-        places, values = _best_in_row(
+        places, values = best_in_row(
             scores + (self.shared.centre + self.shared.item_biases[number]), k
         )
         return pl.DataFrame(
@@ -328,12 +339,6 @@ class RatingsModel(Described):
 
     def _clipped(self, ratings: Array) -> Array:
         return np.clip(ratings, self.shared.lowest, self.shared.highest)
-
-
-def _best_in_row(scores: Array, k: int) -> tuple[Indices, Array]:
-    places, values = best(scores[None, :], whole_number("k", k, least=1))
-    found = places[0] != UNKNOWN
-    return places[0][found], values[0][found]
 
 
 def _at(ids: "pl.Series", numbers: Indices) -> "pl.Series":

@@ -34,6 +34,7 @@ class ProgressBar:
     def __init__(self, title: str, *, passing: bool = False):
         self._screen = _screen(title, passing)
         self._remaining = RemainingTime()
+        self._is_known = False
 
     def __call__(self, report: StepReport) -> None:
         """Show the progress of a run."""
@@ -43,6 +44,7 @@ class ProgressBar:
     def update(self, share: float, title: str | None = None) -> None:
         """Show the completed fraction, between 0 and 1, and optionally another title."""
         if not math.isnan(share):
+            self._is_known = True
             self._screen.show(share, in_words(self._remaining.update(share)), title)
 
     def __enter__(self) -> "ProgressBar":
@@ -56,7 +58,9 @@ class ProgressBar:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Stop the bar."""
+        """Stop the bar; without an error, everything is done."""
+        if kind is None and self._is_known:
+            self.update(1.0)
         self._screen.stop()
 
 
@@ -119,7 +123,7 @@ class Notebook:
     """A line of text in the output of a notebook cell, replaced whenever the percentage changes."""
 
     def __init__(self, title: str):
-        self._title, self._line = title, ""
+        self._title, self._shown = title, ""
         self._handle: Any = None
 
     def start(self) -> None:
@@ -129,14 +133,15 @@ class Notebook:
     def show(self, share: float, left: str, title: str | None) -> None:
         """Show a share."""
         self._title = self._title if title is None else title
-        if (start := f"{self._title}: {share:.0%}") != self._line.split(",")[0]:
-            self._write(f"{start}, {left}" if left else start)
+        shown = f"{self._title}: {share:.0%}"
+        if shown != self._shown or share == 1.0:
+            self._shown = shown
+            self._write(f"{shown}, {left}" if left else shown)
 
     def stop(self) -> None:
         """Leave the last line."""
 
     def _write(self, line: str) -> None:
-        self._line = line
         content = {"text/plain": line}
         if self._handle is None:
             display = import_module("IPython.display").display  # there is one in every notebook

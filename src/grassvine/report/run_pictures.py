@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.extras import load_extra
 from grassvine.foundations.files import exists, make_folder, write_whole
+from grassvine.foundations.watch import Watch
 from grassvine.networks.graph import Network
 from grassvine.protocol.history import History
 from grassvine.report.displays import (
@@ -52,7 +53,12 @@ def run_tables(
 
 
 def run_pictures(
-    history: History, network: Network, bases: Sequence[Array], tables: Tables | None = None
+    history: History,
+    network: Network,
+    bases: Sequence[Array],
+    tables: Tables | None = None,
+    *,
+    watch: Watch | None = None,
 ) -> Mapping[str, bytes]:
     """Return PNG pictures of a run by name; the same run gives the same bytes.
 
@@ -79,7 +85,12 @@ def run_pictures(
         if name in tables:
             draw["predictions"] = PredictionsDisplay(tables[name], what).plot
             break
-    return {name: _picture(plot) for name, plot in draw.items()}
+    pictures: dict[str, bytes] = {}
+    for name, plot in draw.items():
+        pictures[name] = _picture(plot)
+        if watch is not None:
+            watch(len(pictures) / len(draw))
+    return pictures
 
 
 def write_run_pictures(
@@ -90,12 +101,14 @@ def write_run_pictures(
     tables: Tables | None = None,
     *,
     overwrite: bool = False,
+    watch: Watch | None = None,
 ) -> tuple[Path, ...]:
-    """Write the pictures of a run to a folder, once all of them are drawn."""
-    pictures = {
-        Path(folder) / f"{name}.png": data
-        for name, data in run_pictures(history, network, bases, tables).items()
-    }
+    """Write the pictures of a run to a folder, once all of them are drawn.
+
+    ``watch`` is called after each picture with the completed fraction.
+    """
+    drawn = run_pictures(history, network, bases, tables, watch=watch)
+    pictures = {Path(folder) / f"{name}.png": data for name, data in drawn.items()}
     present = [path for path in pictures if path.exists()]
     if present and not overwrite:
         raise exists(present[0])

@@ -225,7 +225,7 @@ def swapped(rows: list[Any], place: int, column: int, value: Any) -> list[Any]:
         (
             swapped(ROWS, 0, 3, "west"),
             {"shared_users": "error"},
-            "1 user ids have ratings with several agents, such as 'eve' with 'south' and 'west'; "
+            "1 user id has ratings with several agents, such as 'eve' with 'south' and 'west'; "
             "rename",
         ),
     ],
@@ -265,7 +265,7 @@ def test_a_pair_that_is_there_twice_is_met_by_its_agent(tmp_path: Path) -> None:
     dataset = RatingDataset.by_column(stored(tmp_path, [*ROWS, ("bob", 5, 3.0, "north")]), "shop")
     dataset.part("south")()
     with pytest.raises(
-        DataError, match=r"^agent 'north': 1 ratings repeat a user and an item: user"
+        DataError, match=r"^agent 'north': 1 rating repeats a user and an item: user"
     ):
         dataset.part("north")()
 

@@ -347,7 +347,7 @@ def test_a_user_of_two_agents_is_two_users_unless_refused() -> None:
     assert table.users.owners.to_list() == ["north", "south", "south"]
     assert table.owners.tolist() == [0, 1, 1]
     assert [part.values.tolist() for part in table.split(1)] == [[1.0, 3.0], [1.0, 2.0]]
-    note = "1 user ids have ratings with several agents, such as 'ann' with 'north' and 'south'; "
+    note = "1 user id has ratings with several agents, such as 'ann' with 'north' and 'south'; "
     assert table.assumed[-1] == note + "they are separate users."
     with pytest.raises(DataError, match=note + r"rename or .* use shared_users='separate'"):
         ratings_from_frame(shared, agent="hospital", shared_users="error")
@@ -426,11 +426,12 @@ def test_matrices_have_users_as_rows() -> None:
     [
         (np.array([[1.0, INF]]), "1 of 2 ratings are NaN or infinite"),
         (np.array([[NAN]]), "there are no ratings; pass at least one"),
+        (None, "the ratings are of type NoneType; pass a data frame, a file, a matrix or a dict"),
         (np.array([1.0]), r"the matrix has shape \(1,\); pass a 2-d matrix with one row per user"),
         (np.array([[True]]), "the ratings are of type bool"),
         (sparse.csr_array([[True]]), "the ratings are of type bool"),
         (np.array([["x"]]), "the ratings are of type <U1"),
-        (sparse.coo_array(([1.0, 2.0], ([0, 0], [0, 0]))), "1 ratings repeat an existing entry"),
+        (sparse.coo_array(([1.0, 2.0], ([0, 0], [0, 0]))), "1 rating repeats an existing entry"),
         (np.ma.masked_array([[1.0]], [[True]]), "masked"),
     ],
 )

@@ -171,6 +171,11 @@ def ratings_from_matrix(matrix: Any) -> RatingTable:
         known = ~np.isnan(dense)
         values = dense[known]
         user, item = np.nonzero(known) if len(shape) == 2 else (None, None)
+    if shape == ():
+        raise DataError(
+            f"the ratings are of type {type(matrix).__name__}; pass a data frame, a file, a matrix "
+            "or a dict."
+        )
     if user is None or item is None:
         raise DataError(
             f"the matrix has shape {shape}; pass a 2-d matrix with one row per user and one column "

@@ -10,7 +10,7 @@ from grassvine.data.ids import Ids, add_ids
 from grassvine.data.ratings import Ratings, order_of_entries
 from grassvine.data.split import hold_out_ratings, split_users, split_users_by_owner
 from grassvine.foundations.arrays import Array, Indices
-from grassvine.foundations.errors import DataError, Option
+from grassvine.foundations.errors import DataError, Option, counted
 from grassvine.foundations.memory import require_memory
 from grassvine.foundations.options import choice, whole_number
 
@@ -106,7 +106,12 @@ class RatingTable:
         """
         if self.owners is not None:
             return split_users_by_owner(self.ratings, self.owners)
-        return split_users(self.ratings, whole_number("agents", agents, least=1, error=DataError))
+        n_users = len(self.users)
+        why = f"there are {n_users} users and each agent needs one"
+        return split_users(
+            self.ratings,
+            whole_number("agents", agents, least=1, most=n_users, why=why, error=DataError),
+        )
 
     def hold_out(self, share: float, seed: int) -> "tuple[RatingTable, RatingTable | None]":
         """Split the entries at random into training and test; there is no test at share 0."""
@@ -216,7 +221,8 @@ def make_table(
         user, item = user[last], item[last]
         last_one = "the last one" if rows.times is None else "the latest one"
         what = "their mean" if duplicates == "mean" else last_one
-        assumed += (f"{n_repeated} ratings repeat a user and an item; {what} was taken.",)
+        repeat = counted(n_repeated, "rating repeats", "ratings repeat")
+        assumed += (f"{repeat} a user and an item; {what} was taken.",)
     ratings = Ratings.from_arrays(user, item, value, n_users=len(users), n_items=len(items))
     if ratings.n_values > 1 and np.ptp(ratings.values) == 0:
         assumed += (f"All ratings are {ratings.values[0]:g}; there is nothing to learn.",)
@@ -237,7 +243,8 @@ def refuse_outside(scale: object, values: Array, users: "pl.Series", items: "pl.
             f"{values[k]:g} (user {users[int(k)]!r}, item {items[int(k)]!r})" for k in outside[:3]
         )
         raise DataError(
-            f"{len(outside)} ratings lie outside the scale from {low:g} to {high:g}: {examples}"
+            f"{counted(len(outside), 'rating lies', 'ratings lie')} outside the scale from {low:g} "
+            f"to {high:g}: {examples}"
             f"{', …' if len(outside) > 3 else ''}; correct them, or pass the actual scale."
         )
 
@@ -257,7 +264,7 @@ def _refuse_duplicates(users: "pl.Series", items: "pl.Series") -> None:
     pairs = list(zip(users[:3], items[:3], strict=True))
     examples = ", ".join(f"user {user!r} and item {item!r}" for user, item in pairs)
     raise RepeatedRatings(
-        f"{len(users)} ratings repeat a user and an item: {examples}"
+        f"{counted(len(users), 'rating repeats', 'ratings repeat')} a user and an item: {examples}"
         f"{', …' if len(users) > 3 else ''}; ",
         "keep one of each, or use ",
         Option("duplicates", "mean"),
@@ -315,7 +322,8 @@ def owned_users(
         one, other = agents.at(np.array(pair))
         examples.append(f"{users.series[int(number)]!r} {where} {one!r} and {other!r}")
     note = (
-        f"{len(shared)} user ids have ratings {where} several {what}s, such as "
+        f"{counted(len(shared), 'user id has', 'user ids have')} ratings {where} several {what}s, "
+        "such as "
         f"{', '.join(examples)}"
     )
     pairs, number = np.unique(user * len(agents) + agent, return_inverse=True)
