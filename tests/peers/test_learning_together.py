@@ -9,11 +9,16 @@ import polars as pl
 import pytest
 from tests.peers.houses import FEATURES, cards, learn_together, learning
 
+import grassvine as gv
 from grassvine import DecentralizedPCA, MatrixCompleter, MultitaskRegressor
 from grassvine.data.tables import ratings_from_frame
+from grassvine.peers.components import MemberSamples
 from grassvine.peers.join import metrics
 from grassvine.peers.methods import sums_after, sums_before
 from grassvine.peers.ratings import HELD_OUT
+from grassvine.peers.totals import Totals
+from grassvine.protocol.agent import State
+from grassvine.sums.program import Iterate, Subprogram
 
 HOLDOUT = 0.15
 
@@ -155,3 +160,30 @@ def test_a_scale_takes_the_place_of_the_ranges_of_all_members(tmp_path: Path) ->
     model = found.data[0].model(found.run.states[0])
     assert (model.shared.lowest, model.shared.highest) == (0.0, 6.0)
     assert found.run.states[0]["total.ranges"].size == 0
+
+
+@pytest.mark.parametrize("method", ["exact", "gossip"])
+def test_components_do_not_depend_on_the_signs_that_a_lapack_chooses(
+    tmp_path: Path, method: str
+) -> None:
+    """Members whose LAPACKs return other signs add up coordinates along one basis all the same."""
+
+    class OtherLapack(MemberSamples):
+        """Has the fitted basis with another sign in one column."""
+
+        def sums_after(
+            self, number: int, totals: Totals, fitted: State, iterate: Iterate
+        ) -> Subprogram[Totals]:
+            signs = np.array([-1.0 if number == 1 else 1.0, 1.0])
+            basis = np.asarray(fitted["basis"]) * signs
+            return super().sums_after(number, totals, {**fitted, "basis": basis}, iterate)
+
+    options = {"max_iter": 100} if method == "gossip" else {}
+    found = learn_together(tmp_path, learning("pca", method, **options), cards())
+    others = [OtherLapack(one.learning, one.samples) for one in found.data]
+    states = gv.run(found.plan.run_plan, others).states
+    wanted = found.data[0].model(found.run.states[0])
+    for data, state in zip(others, states, strict=True):
+        model = data.model(state)
+        np.testing.assert_allclose(model.components, wanted.components, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(model.variances, wanted.variances, rtol=1e-12)

@@ -1,4 +1,4 @@
-"""The common model after gossip: the Fréchet mean of all members' bases, by sums."""
+"""What all members shall have alike after a fit, by sums: one basis, or the mean of all."""
 
 from functools import partial
 
@@ -12,14 +12,20 @@ from grassvine.sums.program import Iterate, Subprogram, all_reduce
 MEAN_STEPS = 30
 
 
-def mean_by_sums(basis: Array, number: int, n_agents: int) -> Subprogram[Array]:
-    """Iterate U ← Exp_U(1/N Σ Log_U(U_i)) from the basis of member 0.
+def common_basis(basis: Array, number: int, iterate: Iterate) -> Subprogram[Array]:
+    """Return the basis of member 0, by a sum whose other parts are zero.
 
-    The first sum has a single part that is not zero, which tells that basis to all.
+    Bases of one subspace may differ in signs and rotation where members have other LAPACKs.
     """
-    geometry, own = Grassmann(), basis if number == 0 else np.zeros_like(basis)
-    (first,) = yield from all_reduce(Iterate(basis), lambda: (own,))
-    mean = geometry.as_point(first)
+    own = basis if number == 0 else np.zeros_like(basis)
+    (first,) = yield from all_reduce(iterate, lambda: (own,))
+    return first
+
+
+def mean_by_sums(basis: Array, number: int, n_agents: int) -> Subprogram[Array]:
+    """Iterate U ← Exp_U(1/N Σ Log_U(U_i)) from the basis of member 0."""
+    geometry = Grassmann()
+    mean = geometry.as_point((yield from common_basis(basis, number, Iterate(basis))))
     for _ in range(MEAN_STEPS):
         (total,) = yield from all_reduce(Iterate(mean), partial(_direction, mean, basis))
         mean = geometry.exp(mean, total / n_agents)

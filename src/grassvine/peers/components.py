@@ -10,6 +10,7 @@ from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import PlanError
 from grassvine.gossip import Gossip
 from grassvine.models import SubspaceModel
+from grassvine.peers.averages import common_basis
 from grassvine.peers.learning import Learning
 from grassvine.peers.methods import gossip_of
 from grassvine.peers.totals import Totals
@@ -20,6 +21,7 @@ from grassvine.sums.program import Iterate, Subprogram, all_reduce
 
 COUNT, SUMS = "total.count", "total.sums"
 SQUARES, CAPTURED = "total.squares", "total.captured"
+BASIS = "total.basis"
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,20 +78,24 @@ class MemberSamples:
         """Return gossip with a consensus weight on the scale of the samples."""
         return gossip_of(self.learning, n_agents, float(totals[SQUARES][0]), CONSENSUS_SHARE)
 
-    def sums_after(self, totals: Totals, fitted: State, iterate: Iterate) -> Subprogram[Totals]:
-        """Sum the Gram matrix of the coordinates, and the squares."""
+    def sums_after(
+        self, number: int, totals: Totals, fitted: State, iterate: Iterate
+    ) -> Subprogram[Totals]:
+        """Take one basis for all, and sum the Gram matrix of the coordinates, and the squares."""
+        found = np.asarray(fitted["basis"], dtype=np.float64)
+        basis = yield from common_basis(found, number, iterate)
 
         def own() -> tuple[Array, Array]:
             problem = self.problem(totals)
-            coordinates = problem.samples @ np.asarray(fitted["basis"], dtype=np.float64)
+            coordinates = problem.samples @ basis
             return coordinates.T @ coordinates, np.array([problem.trace])
 
         captured, squares = yield from all_reduce(iterate, own)
-        return {CAPTURED: captured, SQUARES: squares}
+        return {BASIS: basis, CAPTURED: captured, SQUARES: squares}
 
     def model(self, state: State) -> SubspaceModel:
         """Return the components, which are the same in all houses."""
-        basis = np.asarray(state["basis"], dtype=np.float64)
+        basis = np.asarray(state[BASIS], dtype=np.float64)
         captured, rotation = np.linalg.eigh(np.asarray(state[CAPTURED], dtype=np.float64))
         # Signs as in scikit-learn.
         _, axes = svd_flip(None, (basis @ rotation[:, ::-1]).T, u_based_decision=False)

@@ -135,7 +135,10 @@ def _around_components(
     ]
     if learning.method.gossips:
         before.append(_one("spread", "the sum of squares of the centred samples"))
-    after = MessageKind(
+    basis = MessageKind(
+        "common basis", "after", m * r, 1, "the basis of the first member", "the subspace itself"
+    )
+    axes = MessageKind(
         "axes",
         "after",
         r * r + 1,
@@ -143,7 +146,7 @@ def _around_components(
         "the Gram matrix of the coordinates in the subspace, and the sum of squares",
         "the covariance along the components",
     )
-    return before, [after]
+    return before, [basis, axes]
 
 
 def _held_out(learning: Learning) -> list[MessageKind]:

@@ -85,7 +85,7 @@ def sums_before(learning: Learning) -> int:
 
 def sums_after(learning: Learning) -> int:
     """Return the number of sums after there is a common fit."""
-    return 1 if learning.kind == "pca" or learning.holdout else 0
+    return 2 if learning.kind == "pca" else int(learning.holdout > 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +181,6 @@ def _program_after(
     add = partial(joined, totals=before, of=problem)
     mean = yield from map_iterates(mean_by_sums(own, number, n_agents), add)
     fitted = add(Iterate(mean))
-    after = yield from data.sums_after(before, fitted.arrays(), fitted)
+    after = yield from data.sums_after(number, before, fitted.arrays(), fitted)
     outcome = joined(Iterate(mean), {**before, **after}, problem)
     return ProgramOutcome(outcome, "the mean of all members' subspaces was computed")

@@ -101,7 +101,9 @@ class MemberRatings:
         squares = float(totals[SQUARES][0])
         return gossip_of(self.learning, n_agents, squares, CONSENSUS_SHARE)
 
-    def sums_after(self, totals: Totals, fitted: State, iterate: Iterate) -> Subprogram[Totals]:
+    def sums_after(
+        self, number: int, totals: Totals, fitted: State, iterate: Iterate
+    ) -> Subprogram[Totals]:
         """Sum squared error and number of the held-out ratings whose user and item are known."""
         if not self.learning.holdout:
             return {}

@@ -88,7 +88,9 @@ class MemberTasks:
         """Return gossip with a consensus weight on the scale of the targets."""
         return gossip_of(self.learning, n_agents, float(totals[SQUARES][0]), CONSENSUS_SHARE)
 
-    def sums_after(self, totals: Totals, fitted: State, iterate: Iterate) -> Subprogram[Totals]:
+    def sums_after(
+        self, number: int, totals: Totals, fitted: State, iterate: Iterate
+    ) -> Subprogram[Totals]:
         """Sum squared error and number of the held-out samples."""
         if not self.learning.holdout:
             return {}

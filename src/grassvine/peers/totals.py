@@ -42,7 +42,9 @@ class MemberProblem(Problem, Protocol):
         """Return the variant of gossip, on the scale of the data."""
         ...
 
-    def sums_after(self, totals: Totals, fitted: State, iterate: Iterate) -> Subprogram[Totals]:
+    def sums_after(
+        self, number: int, totals: Totals, fitted: State, iterate: Iterate
+    ) -> Subprogram[Totals]:
         """Sum what the model and the common error need, once there is a common fit."""
         ...
 
@@ -102,7 +104,7 @@ def learn_by_sums(
     fit = limited(method.program(problem, start, seed), most)
     outcome = yield from map_iterates(fit, lambda iterate: joined(iterate, before, problem))
     fitted = joined(outcome.iterate, before, problem)
-    after = yield from data.sums_after(before, fitted.arrays(), fitted)
+    after = yield from data.sums_after(number, before, fitted.arrays(), fitted)
     return ProgramOutcome(joined(outcome.iterate, {**before, **after}, problem), outcome.reason)
 
 
