@@ -14,6 +14,7 @@ from grassvine.engines.peers.frames import (
     MAX_CHUNK,
     MAX_TEXT,
     PROTOCOL_VERSION,
+    WINDOW,
     Ack,
     Data,
     Frame,
@@ -73,6 +74,8 @@ class Conversation:
         All messages of slots below these are on disk, here and there.
     confirmed : bool
         Whether the neighbour has on disk that this member has finished.
+    unacknowledged : bool
+        Whether an acknowledgement is held back, because too many messages wait for their slots.
     connected, greeted : bool
         Whether there is a connection, and whether both sides have accepted it.
     refusal : str
@@ -88,6 +91,7 @@ class Conversation:
     received: int = 0
     acknowledged: int = 0
     confirmed: bool = False
+    unacknowledged: bool = False
     connected: bool = False
     greeted: bool = False
     refusal: str = ""
@@ -155,7 +159,8 @@ class Conversation:
         if not self.greeted:
             return
         first = bisect_left(self.outgoing, max(self._sent, self.acknowledged))
-        for slot in self.outgoing[first:]:
+        last = bisect_left(self.outgoing, self.acknowledged) + WINDOW
+        for slot in self.outgoing[first:last]:
             payload = payloads.get(slot)
             if payload is None:  # not computed yet
                 return

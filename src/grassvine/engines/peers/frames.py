@@ -16,6 +16,9 @@ PROTOCOL_VERSION = 1
 MAX_CHUNK = 2**19
 MAX_FRAME = MAX_CHUNK + 2**16
 MAX_TEXT = 1000  # characters of a reason
+# How many messages may be under way on a link, and how many may wait at the receiver for their
+# slots before it stops to acknowledge.
+WINDOW = 8
 # The encodings of payloads, which the plan names: arrays of float64 as safetensors.
 PLAIN = 0
 

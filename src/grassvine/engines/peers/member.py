@@ -25,7 +25,16 @@ from grassvine.engines.peers.events import (
     Send,
     Tick,
 )
-from grassvine.engines.peers.frames import MAX_TEXT, Ack, Frame, Hello, Refusal, Status
+from grassvine.engines.peers.frames import (
+    MAX_TEXT,
+    WINDOW,
+    Ack,
+    Data,
+    Frame,
+    Hello,
+    Refusal,
+    Status,
+)
 from grassvine.engines.peers.steps import steps_of
 from grassvine.engines.peers.walker import Recovered, Walker
 from grassvine.foundations.errors import CheckpointError, PeerError
@@ -164,6 +173,9 @@ class Member:
         """Note that the walker has moved, or has something to send."""
         self._progress = self._now
         self._send_due()
+        for conversation in self.conversations.values():
+            if conversation.unacknowledged:
+                self._acknowledge(conversation)
         if self.finished and not self._told_finished:
             self._told_finished = True
             self._send_status()
@@ -173,6 +185,8 @@ class Member:
         self._heard[neighbour] = self._now
         bound = self._walker.bound(neighbour, conversation.received, self._agreement.max_message)
         try:
+            if isinstance(frame, Data) and self._walker.n_waiting(neighbour) > 3 * WINDOW:
+                raise Refused("messages are sent too far ahead of their slots; start again.")
             message = conversation.receive(frame, bound)
         except Refused as refusal:
             self._refuse(conversation, str(refusal))
@@ -188,11 +202,13 @@ class Member:
         self._send_due()
 
     def _acknowledge(self, conversation: Conversation, received: int = 0) -> None:
-        """Confirm what is on disk."""
+        """Confirm what is on disk, unless too many messages wait for their slots."""
         if received > conversation.received:
             conversation.received = received
             self._progress = self._now
-        if conversation.greeted:
+        ahead = self._walker.n_waiting(conversation.neighbour) > WINDOW
+        conversation.unacknowledged = ahead
+        if conversation.greeted and not ahead:
             finished = conversation.neighbour in self._walker.finished_neighbours
             self._send(conversation.neighbour, Ack(conversation.received, finished))
 

@@ -145,6 +145,10 @@ class Walker:
 
         self._persist((Incoming(neighbour, slot, payload),), written)
 
+    def n_waiting(self, neighbour: int) -> int:
+        """Return how many messages of a neighbour wait for their slots."""
+        return sum(sender == neighbour for _, sender in (*self._inbox, *self._arrived))
+
     def note_finished(self, neighbour: int, then: Callable[[], None]) -> None:
         """Write that a neighbour has finished to the journal; then it may be confirmed."""
 
