@@ -123,6 +123,7 @@ class Simulation:
         self.limits = Limits(patience=1e9, grace=200.0, checkpoint_bytes=checkpoint_bytes or 2**40)
         self.now = 0.0
         self.struck: Counter[str] = Counter()
+        self.most_waiting = 0  # messages of a neighbour that waited for their slots
         self.failures = failures
         self._queue: list[tuple[float, int, Callable[[], None]]] = []
         self._count = 0
@@ -185,6 +186,8 @@ class Simulation:
     def _event(self, node: Node, event: Event) -> None:
         if node.member and not node.left:
             self._perform(node, node.member.handle(event))
+            waiting = [node.member.n_waiting(other) for other in node.member.conversations]
+            self.most_waiting = max(self.most_waiting, *waiting)
 
     def _perform(self, node: Node, effects: Sequence[Effect]) -> None:
         life = node.life

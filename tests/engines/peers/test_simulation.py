@@ -10,6 +10,7 @@ from tests.engines.peers.agents import MixingAgent
 from tests.engines.peers.simulator import KINDS, STREAM_KINDS, Simulation
 
 from grassvine.engines.in_process import run_slots
+from grassvine.engines.peers.frames import WINDOW
 from grassvine.foundations.seeds import stream
 from grassvine.networks import Timetable
 from grassvine.protocol import StepReport
@@ -89,6 +90,18 @@ def run_seeds(seeds: Sequence[int]) -> Counter[str]:
 def test_failures_change_no_bit() -> None:
     struck = run_seeds(range(150))
     assert set(struck) == {*KINDS, *STREAM_KINDS}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_neighbour_does_not_run_far_ahead(seed: int) -> None:
+    """Member 0 needs nothing from 1, which waits for 2 before it can take any message."""
+    ahead: list[list[tuple[int, int]]] = [[(0, 1)]] * 60
+    timetable = Timetable.from_deliveries(3, [[(2, 1)], *ahead, [(1, 0), (1, 2)]])
+    factories = [partial(MixingAgent, number, timetable) for number in range(3)]
+    simulation = Simulation(factories, timetable, seed)
+    assert all(node.error is None for node in simulation.run())
+    # What a new connection acknowledges lets eight more come, until they are refused.
+    assert simulation.most_waiting <= 3 * WINDOW + 1
 
 
 @pytest.mark.slow

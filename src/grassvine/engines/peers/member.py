@@ -139,6 +139,10 @@ class Member:
         """The neighbours whose messages of the current slot are missing."""
         return self._walker.waiting_for
 
+    def n_waiting(self, neighbour: int) -> int:
+        """Return how many messages of a neighbour wait for their slots."""
+        return self._walker.n_waiting(neighbour)
+
     def start(self) -> list[Effect]:
         """Begin to walk."""
         self._walker.start(self._create)
