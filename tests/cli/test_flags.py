@@ -100,7 +100,11 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("complete r.csv --holdout 0.00001", 3, "--holdout 1e-05 holds out none of 320 ratings"),
         ("complete r.csv --holdout 0.9999", 3, "--holdout 0.9999 leaves no rating to fit"),
         ("complete r.csv --agents 100", 3, "--agents is 100, but there are 40 users"),
-        ("complete r.csv --agents 0", 3, "--agents is 0; choose a number of at least 1"),
+        (
+            "complete r.csv --agents 0",
+            3,
+            "--agents is 0, but there are 40 users and each agent needs one; choose",
+        ),
         ("complete r.csv --seed -1", 3, "--seed is -1; choose a number of at least 0"),
         ("complete r.csv --regularization -1", 3, "--regularization is -1; choose"),
         ("complete r.csv --method gossip", 3, "use --agents 2, or --method exact, which supports"),

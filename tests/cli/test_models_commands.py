@@ -265,7 +265,10 @@ def test_a_user_of_several_owners_is_named_with_its_owner(
     assert done.code == 0 and "they are separate users." in done.err
     done = grassvine("recommend", model, "--user", 7, "--seen")
     assert done.code == 3
-    assert "2 owners have user 7 ('north', 'south'); pass the owner" in done.err
+    assert (
+        "2 owners have user 7 ('north', 'south'); name the owner of each user with --owner."
+        in done.err
+    )
     done = grassvine("recommend", model, "--user", 7, "--owner", "south", "--seen", "--json")
     best = done.object["recommendations"][0]
     assert (best["user"], best["owner"]) == (7, "south")

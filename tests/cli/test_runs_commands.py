@@ -201,7 +201,7 @@ def test_what_is_no_run_is_neither_read_nor_replaced(
 
 def test_pictures_are_drawn(grassvine: Command, run: Path, tmp_path: Path) -> None:
     pictures = grassvine("plot", run, "-o", tmp_path / "pictures", "--json").object
-    assert set(pictures) == {"cost", "network", "validation", "predictions"}
+    assert set(pictures) == {"cost", "error", "network", "validation", "predictions"}
     for path in pictures.values():
         assert Path(path).read_bytes().startswith(b"\x89PNG")
 

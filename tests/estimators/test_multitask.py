@@ -112,6 +112,17 @@ def test_no_ridge_is_allowed_even_where_a_feature_never_varies() -> None:
     np.testing.assert_allclose(found.predict(x, tasks), y, atol=1e-6 * np.abs(y).max())
 
 
+@pytest.mark.parametrize("estimator", [MultitaskRegressor(1), AltMinRegressor(1)])
+def test_data_whose_products_would_overflow_are_refused(estimator: Any) -> None:
+    x, y, tasks = table()
+    x[0, 0] = y[1] = 1e300
+    with pytest.raises(DataError, match=r"^the features contain 1e\+300, which is above 1e\+50 in"):
+        estimator.fit(x, y, tasks)
+    x[0, 0] = 1e50
+    with pytest.raises(DataError, match=r"^the targets contain 1e\+300, which is above 1e\+50 in"):
+        estimator.fit(x, y, tasks)
+
+
 def test_a_fit_can_be_watched(capsys: pytest.CaptureFixture[str]) -> None:
     x, y, tasks = table()
     watched = regressor()

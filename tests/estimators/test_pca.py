@@ -262,3 +262,14 @@ def test_sending_more_than_the_samples_is_reported() -> None:
     ):
         found = DecentralizedPCA(5, agents=4, random_state=0).fit(x)
     assert found.bytes_ > 10_000_000 > x.nbytes
+
+
+def test_samples_whose_products_would_overflow_are_refused() -> None:
+    x = samples()
+    x[3, 4] = -1e300
+    with pytest.raises(
+        DataError, match=r"^the samples contain -1e\+300, which is above 1e\+50 in absolute value; "
+    ):
+        DecentralizedPCA(2).fit(x)
+    x[3, 4] = 1e50
+    assert np.isfinite(DecentralizedPCA(2).fit(x).components_).all()

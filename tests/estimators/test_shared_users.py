@@ -55,7 +55,9 @@ def test_separate_users_are_learned_as_if_they_had_ids_of_their_own(
 def test_an_id_of_several_owners_is_a_user_only_with_its_owner(
     fitted: MatrixCompleter, wanted: MatrixCompleter
 ) -> None:
-    message = "3 owners have user 7 ('north', 'south', 'west'); pass the owner of each user."
+    message = (
+        "3 owners have user 7 ('north', 'south', 'west'); name the owner of each user with owners."
+    )
     with pytest.raises(DataError, match=re.escape(message)):
         fitted.predict([7], [3])
     with pytest.raises(DataError, match=re.escape(message)):

@@ -33,6 +33,7 @@ ALIASES = {
     "n_agents": "agents",
     "n_components": "components",
     "n_splits": "splits",
+    "owners": "owner",
     "random_state": "seed",
     "share": "holdout",
     "unknown_items": "drop_unknown",

@@ -21,7 +21,7 @@ def plot(
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Plot a run: cost, network, candidates, predictions; for gossip, agreement and angles."""
+    """Plot a run: cost, error, network, predictions; for gossip, agreement and angles."""
     from grassvine.jobs.run_folder import load_run
     from grassvine.report.run_pictures import write_run_pictures
 

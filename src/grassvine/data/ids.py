@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from grassvine.data.places import places
 from grassvine.foundations.arrays import Indices
-from grassvine.foundations.errors import DataError
+from grassvine.foundations.errors import DataError, Option
 
 if TYPE_CHECKING:
     import hashlib
@@ -93,8 +93,10 @@ class Ids:
             owners = self.owners.filter(self.series == first).to_list()
             raise DataError(
                 f"{len(owners)} owners have {what} {first!r} "
-                f"({', '.join(map(repr, owners[:3]))}{', …' if len(owners) > 3 else ''}); pass the "
-                f"owner of each {what}."
+                f"({', '.join(map(repr, owners[:3]))}{', …' if len(owners) > 3 else ''}); name the "
+                f"owner of each {what} with ",
+                Option("owners"),
+                ".",
             )
 
     def merged(self, others: "Ids") -> tuple["Ids", Indices]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from grassvine.foundations.arrays import Array, Indices, as_numbers
+from grassvine.foundations.arrays import MAX_SIZE, Array, Indices, as_numbers
 from grassvine.foundations.errors import DataError, counted
 from grassvine.foundations.options import whole_number
 
@@ -19,7 +19,7 @@ MAX_INDEX = 2**31 - 2
 # Bounds on |rating|, for ratings other than 0: methods multiply up to six ratings, and a double
 # reaches from 1e-308 to 1e308.
 MIN_RATING = 1e-50
-MAX_RATING = 1e50
+MAX_RATING = MAX_SIZE
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -31,7 +31,7 @@ from grassvine.estimators.options import (
 )
 from grassvine.estimators.owners import samples_and_owners, split_by_owner, without_owners
 from grassvine.estimators.persistence import PersistentEstimator
-from grassvine.foundations.arrays import Array
+from grassvine.foundations.arrays import Array, refuse_huge
 from grassvine.foundations.errors import Option, PlanError
 from grassvine.foundations.options import one_of, real_number, whole_number
 from grassvine.models import SubspaceModel
@@ -167,6 +167,7 @@ class DecentralizedPCA(
         samples: Array = validate_data(
             self, X, dtype=np.float64, order="C", ensure_min_samples=2 if self.center else 1
         )
+        refuse_huge(samples, "samples")
         if not isinstance(self.center, bool | np.bool_):
             raise PlanError(f"center is {self.center!r}; pass True or False.")
         mean = samples.mean(axis=0) if self.center else np.zeros(samples.shape[1])

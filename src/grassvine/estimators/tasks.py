@@ -13,7 +13,7 @@ from grassvine.data import Tasks
 from grassvine.data.ids import as_column
 from grassvine.estimators.fitted import set_feature_attributes
 from grassvine.estimators.persistence import PersistentEstimator
-from grassvine.foundations.arrays import Array
+from grassvine.foundations.arrays import Array, refuse_huge
 from grassvine.foundations.errors import DataError, PlanError
 from grassvine.models import TasksModel
 
@@ -68,7 +68,10 @@ class TasksRegressor(PersistentEstimator, RegressorMixin, BaseEstimator):  # typ
         samples, targets = validate_data(
             self, X, y, reset=reset, dtype=np.float64, order="C", y_numeric=True
         )
-        return samples, np.asarray(targets, dtype=np.float64)
+        targets = np.asarray(targets, dtype=np.float64)
+        refuse_huge(samples, "features")
+        refuse_huge(targets, "targets")
+        return samples, targets
 
     def _only_task(self, n_samples: int) -> Any:
         known = self.model_.private

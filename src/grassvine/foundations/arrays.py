@@ -9,13 +9,15 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from grassvine.foundations.errors import BasisError, InputError
+from grassvine.foundations.errors import BasisError, DataError, InputError
 
 Array: TypeAlias = NDArray[np.float64]
 Indices: TypeAlias = NDArray[np.int64]
 
 # ‖UᵀU − I‖ is about 1e-15 after Exp of a unit tangent, and 1e-7 for a basis stored as float32.
 ORTHONORMALITY_TOL = 1e-10
+# Methods multiply up to six numbers of the data, and a double reaches to 1e308.
+MAX_SIZE = 1e50
 
 
 def as_numbers(value: ArrayLike, *, name: str, error: type[InputError]) -> Array:
@@ -92,3 +94,13 @@ def as_basis(
             f"most {ORTHONORMALITY_TOL:g}); orthonormalise them, for example with numpy.linalg.qr."
         )
     return basis
+
+
+def refuse_huge(values: Array, what: str) -> None:
+    """Refuse finite data whose products would overflow."""
+    huge = np.abs(values) > MAX_SIZE
+    if huge.any():
+        raise DataError(
+            f"the {what} contain {values[huge][0]:g}, which is above {MAX_SIZE:g} in absolute "
+            "value; correct it, or rescale them."
+        )

@@ -1,4 +1,4 @@
-"""Pictures of a run: cost, network, agreement and angles, candidates and predictions.
+"""Pictures of a run: cost, error, network, agreement and angles, candidates and predictions.
 
 What is not in the history of a run, a picture takes from its tables (:func:`run_tables`).
 """
@@ -21,6 +21,7 @@ from grassvine.report.displays import (
     ConvergenceDisplay,
     NetworkDisplay,
     PredictionsDisplay,
+    SearchDisplay,
     ValidationDisplay,
 )
 from grassvine.report.displays.canvas import SHAPE
@@ -79,6 +80,8 @@ def run_pictures(
     if not sums:
         draw["agreement"] = lambda ax: AgreementDisplay.from_history(history, ax=ax)
         draw["angles"] = lambda ax: AnglesDisplay.from_bases(bases, ax=ax)
+    if "n_sums" in path:
+        draw["error"] = lambda ax: SearchDisplay(path).plot(ax)
     if path:
         draw["validation"] = lambda ax: ValidationDisplay(path).plot(ax)
     for name, what in PREDICTIONS.items():

@@ -235,3 +235,20 @@ def test_a_mutated_zip_is_a_table_or_refused_in_words(
 
 def test_a_column_named_pk_is_no_zip(tmp_path: Path) -> None:
     assert read_table(write(tmp_path / "x", b"PK,user\n1,2\n")).frame.columns == ["PK", "user"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("ratings.xlsx", zipped({"[Content_Types].xml": b"", "xl/workbook.xml": b""})),
+        ("ratings.xls", bytes.fromhex("d0cf11e0a1b11ae1") + bytes(504)),
+    ],
+)
+@pytest.mark.parametrize("encoding", [None, "latin-1"])
+def test_a_workbook_is_called_one_whatever_the_encoding(
+    tmp_path: Path, name: str, content: bytes, encoding: str | None
+) -> None:
+    with pytest.raises(
+        DataError, match=rf"/{name} is an Excel workbook; open it and export the sheet as CSV\.$"
+    ):
+        read_table(write(tmp_path / name, content), encoding=encoding)

@@ -22,6 +22,7 @@ from grassvine.report.displays import (
     ConvergenceDisplay,
     NetworkDisplay,
     PredictionsDisplay,
+    SearchDisplay,
     ValidationDisplay,
 )
 
@@ -39,6 +40,7 @@ DISPLAYS: dict[str, Callable[[Any], Any]] = {
     "network": lambda ax: NetworkDisplay.from_network(gv.networks.grid(6), ax=ax),
     "angles": lambda ax: AnglesDisplay.from_bases(GOSSIP.bases, ax=ax),
     "validation": lambda ax: ValidationDisplay(PATH).plot(ax),
+    "search": lambda ax: SearchDisplay(PATH).plot(ax),
     "candidates": lambda ax: CandidatesDisplay(EXACT.history, PATH).plot(ax),
     "predictions": lambda ax: PredictionsDisplay.from_predictions(TRUTH, TRUTH**2, ax=ax),
 }

@@ -4,7 +4,12 @@ from tests.report.displays.small_runs import axes
 from tests.sums.test_progress import path_of, run
 
 from grassvine.foundations.errors import DataError
-from grassvine.report.displays import CandidatesDisplay, PredictionsDisplay, ValidationDisplay
+from grassvine.report.displays import (
+    CandidatesDisplay,
+    PredictionsDisplay,
+    SearchDisplay,
+    ValidationDisplay,
+)
 from grassvine.sums import BiasedFactorization
 
 
@@ -19,6 +24,17 @@ def test_every_rank_is_a_line_and_every_candidate_has_its_own_cost() -> None:
     assert len(costs.lines_) == len(path["rank"])
     final = costs.final_line_.get_ydata()
     assert (np.diff(final[np.isfinite(final)]) <= 0.0).all()
+    search = SearchDisplay(path).plot(axes())
+    labels = [points.get_label() for points in search.points_]
+    assert labels == ["biases only", "rank 1", "rank 3"]
+    assert sum(len(points.get_xdata()) for points in search.points_) == len(path["rank"])
+    assert search.chosen_.get_ydata().tolist() == [path["rmse"][best]]
+    lowest = search.lowest_line_.get_ydata()
+    assert lowest[0] == path["rmse"][0] and lowest[-1] == path["rmse"].min()
+    assert search.lowest_line_.get_xdata().tolist() == path["n_sums"].tolist()
+    del path["n_sums"]
+    with pytest.raises(DataError, match="there are no candidates"):
+        SearchDisplay(path)
 
 
 @pytest.mark.parametrize("path", [None, {}, {"rank": np.ones(1)}])

@@ -5,6 +5,7 @@ from grassvine.report.displays.angles import AnglesDisplay
 from grassvine.report.displays.convergence import ConvergenceDisplay
 from grassvine.report.displays.network import NetworkDisplay
 from grassvine.report.displays.predictions import PredictionsDisplay
+from grassvine.report.displays.search import SearchDisplay
 from grassvine.report.displays.validation import CandidatesDisplay, ValidationDisplay
 
 __all__ = [
@@ -14,5 +15,6 @@ __all__ = [
     "ConvergenceDisplay",
     "NetworkDisplay",
     "PredictionsDisplay",
+    "SearchDisplay",
     "ValidationDisplay",
 ]
