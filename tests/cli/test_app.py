@@ -63,9 +63,9 @@ def test_it_reports_its_version() -> None:
     ],
 )
 def test_a_wrong_option_is_a_sentence_not_a_traceback(
-    arguments: list[str], code: int, message: str
+    arguments: list[str], code: int, message: str, tmp_path: Path
 ) -> None:
-    done = call(*arguments)
+    done = call(*arguments, cwd=tmp_path)  # the checkout may have the picture of a demo
     assert done.returncode == code
     assert message in done.stderr
     assert "Traceback" not in done.stderr

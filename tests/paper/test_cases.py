@@ -33,6 +33,7 @@ def test_case_4_reaches_the_noise_floor(
     assert result.neighbour_distance <= 1e-6
 
 
+@pytest.mark.slow
 def test_case_4_plain_gossip_with_the_automatic_step_reaches_the_noise_floor(
     case4: LowRankRatings,
 ) -> None:
@@ -40,7 +41,9 @@ def test_case_4_plain_gossip_with_the_automatic_step_reaches_the_noise_floor(
     assert result.history.final()["mse"].max() <= NOISE_FLOOR
 
 
-@pytest.mark.parametrize("preconditioner", ["curvature", "gram"])
+@pytest.mark.parametrize(
+    "preconditioner", ["curvature", pytest.param("gram", marks=pytest.mark.slow)]
+)
 def test_with_a_huge_weight_there_is_only_consensus(
     case4: LowRankRatings, preconditioner: str
 ) -> None:
