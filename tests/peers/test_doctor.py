@@ -10,16 +10,18 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Thread
 
-import grpc
 import pytest
 from tests.peers.houses import learning
 
+from grassvine.engines.peers.extra import load_peers_extra
 from grassvine.engines.peers.probe import PROXY_VARIABLES
 from grassvine.peers.cards import Card
 from grassvine.peers.certificates import self_signed
 from grassvine.peers.doctor import Finding, examine
 from grassvine.peers.group_plan import GroupPlan
 from grassvine.peers.identity import OwnIdentity, create_identity
+
+grpc = load_peers_extra("grpc")
 
 
 @contextmanager

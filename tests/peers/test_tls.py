@@ -3,11 +3,13 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-import grpc
 import pytest
 from tests.peers.houses import identity
 
+from grassvine.engines.peers.extra import load_peers_extra
 from grassvine.peers.identity import OwnIdentity
+
+grpc = load_peers_extra("grpc")
 
 A, B, STRANGER = identity("clinic-a"), identity("clinic-b"), identity("clinic-z")
 

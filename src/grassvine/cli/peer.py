@@ -36,10 +36,10 @@ Folder = Annotated[
 
 def need_peers() -> None:
     """Raise :class:`MissingExtra` unless what runs between organisations need is installed."""
-    from grassvine.foundations.extras import load_extra
+    from grassvine.engines.peers.extra import load_peers_extra
 
     for module in ("cryptography", "grpc", "mnemonic", "google.protobuf"):
-        load_extra(module, "grassvine peer", "peers")
+        load_peers_extra(module)
 
 
 @peer_app.command()

@@ -14,13 +14,17 @@ QUIET = {"GRPC_VERBOSITY": "NONE"}  # strangers could fill the log; refusals are
 
 @cache
 def load_peers_extra(module: str) -> ModuleType:
-    """Import a module that needs the extra, or raise an error that names the extra."""
+    """Import a module that needs the extra, or raise an error that names the extra.
+
+    gRPC reads its settings from the environment at its first use, so they are made before.
+    """
+    if module.partition(".")[0] == "grpc":
+        for name, value in {**NO_OLD_TLS, **QUIET}.items():
+            os.environ.setdefault(name, value)
     return load_extra(module, "a run between organisations", "peers")
 
 
 @cache
 def load_grpc() -> ModuleType:
-    """Import gRPC's asyncio interface, which reads settings from the environment at first use."""
-    for name, value in {**NO_OLD_TLS, **QUIET}.items():
-        os.environ.setdefault(name, value)
+    """Import gRPC's asyncio interface."""
     return load_peers_extra("grpc.aio")
