@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from tests.peers.houses import identity
@@ -9,7 +10,7 @@ from tests.peers.houses import identity
 from grassvine.engines.peers.extra import load_peers_extra
 from grassvine.peers.identity import OwnIdentity
 
-grpc = load_peers_extra("grpc")
+grpc: Any = load_peers_extra("grpc")
 
 A, B, STRANGER = identity("clinic-a"), identity("clinic-b"), identity("clinic-z")
 
@@ -18,7 +19,7 @@ class Echo(grpc.GenericRpcHandler):  # type: ignore[misc]
     """Answers every call with the name in the caller's certificate."""
 
     def service(self, details: object) -> object:
-        def answer(request: bytes, context: grpc.ServicerContext) -> bytes:
+        def answer(request: bytes, context: Any) -> bytes:
             name: bytes = context.auth_context()["x509_subject_alternative_name"][0]
             return name
 
