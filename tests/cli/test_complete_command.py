@@ -136,7 +136,10 @@ def test_without_ray_its_engine_gives_the_command_that_installs_it(
     [
         ("user,item,rating\n", "no row"),
         ("", "is empty"),
-        ("user,item,rating\n1,1,5\n1,1,4\n2,1,3\n", "repeat a user and an item: user 1 and item 1"),
+        (
+            "user,item,rating\n1,1,5\n1,1,4\n2,1,3\n",
+            "repeats a user and an item: user 1 and item 1",
+        ),
         ("user,item,rating\n1,1,5\n1,2,NA\n", "1 of 2 ratings are missing, NaN or infinite"),
         ("user,item,rating\n1,1,★★\n1,2,★\n", "★★"),
         ("a,b\n1,1\n1,2\n", "choose the columns with --user, --item, --rating."),

@@ -143,7 +143,8 @@ def _live(agent: Agent, timetable: Timetable, n_slots: int, line: Connection) ->
                     data = {sender: mailbox.pop((slot, sender)) for sender in heard[slot]}
                     report = _attributed_meeting(agent, slot, data)
                     line.send(("report", asdict(report)))
-            line.send(("report", asdict(agent.conclude(n_slots))))
+            end = attributed(agent, n_slots, lambda: agent.conclude(n_slots))
+            line.send(("report", asdict(end)))
         line.send(("state", {name: np.array(array) for name, array in agent.state().items()}))
     except AgentError as error:
         line.send(("error", (error.agent, error.slot, error.cause)))
