@@ -23,7 +23,12 @@ def case4() -> LowRankRatings:
 
 @pytest.mark.parametrize("seed", [7, pytest.param(8, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
-    "method", [gv.gossip.precon_stochastic(1e3, 1000), gv.gossip.precon_parallel(1e3, 400)], ids=str
+    "method",
+    [
+        pytest.param(gv.gossip.precon_stochastic(1e3, 1000), marks=pytest.mark.slow),
+        gv.gossip.precon_parallel(1e3, 400),
+    ],
+    ids=str,
 )
 def test_case_4_reaches_the_noise_floor(
     case4: LowRankRatings, method: gv.Gossip, seed: int

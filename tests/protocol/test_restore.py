@@ -207,8 +207,23 @@ def require_brought_back(case: tuple[Method, Problems], network: gv.networks.Net
     assert disturbed.end() == undisturbed.end()
 
 
-@every_network
-@pytest.mark.parametrize("case", [*SUMS.values(), *OTHERS.values()], ids=[*SUMS, *OTHERS])
+LONG = ("biases, auto", "validated")  # most of the time of this file on three networks
+CASES = {**SUMS, **OTHERS}
+
+
+@pytest.mark.parametrize(
+    ("case", "network"),
+    [
+        pytest.param(
+            case,
+            network,
+            id=f"{name}-{shape}",
+            marks=[pytest.mark.slow] if name in LONG and shape != "random" else [],
+        )
+        for name, case in CASES.items()
+        for shape, network in NETWORKS.items()
+    ],
+)
 def test_an_agent_brought_back_at_any_slot_goes_on_with_the_same_bits(
     case: tuple[Method, Problems], network: gv.networks.Network
 ) -> None:
