@@ -187,7 +187,7 @@ class Simulation:
         if node.member and not node.left:
             self._perform(node, node.member.handle(event))
             waiting = [node.member.n_waiting(other) for other in node.member.conversations]
-            self.most_waiting = max(self.most_waiting, *waiting)
+            self.most_waiting = max([self.most_waiting, *waiting])
 
     def _perform(self, node: Node, effects: Sequence[Effect]) -> None:
         life = node.life
