@@ -92,6 +92,12 @@ def test_failures_change_no_bit() -> None:
     assert set(struck) == {*KINDS, *STREAM_KINDS}
 
 
+@pytest.mark.parametrize("seed", [10054, 12064])
+def test_seeds_that_failed_once(seed: int) -> None:
+    """A member without neighbours, and one that was told to leave before it had its agent back."""
+    simulate(seed)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_a_neighbour_does_not_run_far_ahead(seed: int) -> None:
     """Member 0 needs nothing from 1, which waits for 2 before it can take any message."""

@@ -78,7 +78,7 @@ class Walker:
         self._agent: Agent | None = None
         self._ready: Shapes | None = None  # what the agent expects at the current slot
         self._meeting = False
-        self.finished = recovered.agent_finished
+        self.finished = False
         self.outgoing = dict(recovered.outgoing)
         self.finished_neighbours = set(recovered.finished)
         self._inbox = dict(recovered.incoming)
@@ -120,6 +120,7 @@ class Walker:
 
         def created(agent: object) -> None:
             self._agent = cast(Agent, agent)
+            self.finished = self._recovered.agent_finished
             self._prepare()
 
         self._effects.compute(restored, created)
