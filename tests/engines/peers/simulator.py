@@ -314,6 +314,8 @@ class Simulation:
             node = busy[int(self.rng.integers(len(busy)))]
             self._kill(node, 1 + int(self.rng.integers(len(node.unwritten))))
             self.struck[kind] += 1
+        elif kind == "torn write":  # nobody writes now
+            self._after(self._delay(0.5), lambda: self._strike(kind))
 
     def _kill(self, node: Node, n_written: int) -> None:
         """Kill a member; some writes that it does not know of yet may have reached the disk."""
