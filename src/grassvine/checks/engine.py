@@ -6,14 +6,15 @@ from itertools import pairwise
 
 import numpy as np
 
-from grassvine.averaging import REXTRA, DLMaFit, Tracked
+from grassvine.averaging import REXTRA, DeEPCA, DLMaFit, Tracked
 from grassvine.checks.assertions import require
-from grassvine.data import split_tasks, split_users
+from grassvine.data import split_samples, split_tasks, split_users
 from grassvine.datasets import low_rank_ratings, subspace_tasks
 from grassvine.engines.base import Engine
 from grassvine.engines.in_process import LocalEngine
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import AgentError, CheckFailed
+from grassvine.foundations.seeds import stream
 from grassvine.gossip import Gossip, parallel, precon_parallel, precon_stochastic, stochastic
 from grassvine.networks import AllEdges, erdos_renyi, path
 from grassvine.problems import (
@@ -21,6 +22,7 @@ from grassvine.problems import (
     Evaluation,
     LocalProblem,
     MultitaskProblem,
+    PCAProblem,
     Problem,
 )
 from grassvine.protocol import StepReport
@@ -29,16 +31,16 @@ from grassvine.runs.run import Run, run
 from grassvine.sums import BiasedCompletionProblem, BiasedFactorization, Exact, Validated
 
 RANK = 3
-N_AGENTS = 5
+N_AGENTS = 6
 
 
 def check_engine(engine: Engine) -> None:
     """Run every method on an engine and compare the results with ``LocalEngine``, bit for bit.
 
     Gossip with every schedule and preconditioning, D-LMaFit, and the exact and averaging methods
-    complete ratings on a path and on a random network; gossip also fits regression tasks, and
-    ratings are fitted with biases. An early stop and a failing agent are tested as well. Raises
-    :class:`CheckFailed` if a check fails.
+    complete ratings on a path and on a random network; gossip and sums also fit regression tasks,
+    ratings are fitted with biases, and principal components are computed. An early stop and a
+    failing agent are tested as well. Raises :class:`CheckFailed` if a check fails.
     """
     completion, plain = _completion_problems(0.01), _completion_problems(0.0)
     networks = (path(N_AGENTS), erdos_renyi(N_AGENTS, 0.6, seed=1))
@@ -60,10 +62,17 @@ def check_engine(engine: Engine) -> None:
             problems = plain if isinstance(method, DLMaFit | Validated) else completion
             _check_run(engine, plan, problems, f"{method} on {len(network.edges)} links")
     biased = [BiasedCompletionProblem(problem.ratings) for problem in completion]
-    with_biases = BiasedFactorization(regularization=2.0, max_iter=10)
-    plan = Plan(biased[0].n_items, RANK, path(N_AGENTS), with_biases, seed=3)
-    _check_run(engine, plan, biased, "biases")
+    for regularization in (2.0, "auto"):
+        with_biases = BiasedFactorization(regularization=regularization, max_iter=10)
+        plan = Plan(biased[0].n_items, RANK, path(N_AGENTS), with_biases, seed=3)
+        _check_run(engine, plan, biased, f"biases, regularization={regularization}")
+    samples = _pca_problems()
+    for components in (Exact(), DeEPCA(max_iter=5)):
+        plan = Plan(samples[0].n_items, RANK, path(N_AGENTS), components, seed=3)
+        _check_run(engine, plan, samples, f"{components} on samples")
     tasks = _multitask_problems()
+    plan = Plan(tasks[0].n_items, RANK, path(N_AGENTS), Exact(max_iter=60), seed=3)
+    _check_run(engine, plan, tasks, "tasks by sums")
     plan = Plan(tasks[0].n_items, RANK, path(N_AGENTS), precon_parallel(max_iter=20), seed=3)
     _check_run(engine, plan, tasks, "tasks")
     _check_early_stop(engine, plan, tasks)
@@ -153,3 +162,8 @@ def _completion_problems(unobserved: float) -> list[CompletionProblem]:
 def _multitask_problems() -> list[LocalProblem]:
     tasks = subspace_tasks(12, 20, RANK, samples=(4, 20), noise=0.1, seed=11).tasks
     return [MultitaskProblem(part, alpha=0.1) for part in split_tasks(tasks, N_AGENTS)]
+
+
+def _pca_problems() -> list[PCAProblem]:
+    samples = stream(11, "samples").standard_normal((90, 12)) * np.geomspace(3.0, 0.3, 12)
+    return [PCAProblem(part) for part in split_samples(samples - samples.mean(0), N_AGENTS)]
