@@ -379,3 +379,4 @@ def test_two_processes_join_over_tls(
     status = grassvine("peer", "status", "plan.toml", "--folder", "a", "--json").object
     assert (status["state"], status["process_lives"]) == ("finished", False)
     assert status["bytes_sent"] > 0 < status["bytes_received"]
+    assert set(status["clocks"]) == {"clinic-b"}

@@ -20,6 +20,7 @@ from grassvine.peers.certificates import self_signed
 from grassvine.peers.doctor import Finding, examine
 from grassvine.peers.group_plan import GroupPlan
 from grassvine.peers.identity import OwnIdentity, create_identity
+from grassvine.peers.status import Status, write_status
 
 grpc = load_peers_extra("grpc")
 
@@ -96,6 +97,7 @@ def test_the_certificate_of_the_plan_is_recognised(
         "certificate of clinic-a",
         "certificate of clinic-b",
         "identity",
+        "clock",
         "proxy to clinic-a",
         "link with clinic-a",
     }
@@ -182,3 +184,32 @@ def test_ports_clocks_and_strangers(tmp_path: Path, own: OwnIdentity) -> None:
     stranger = create_identity("clinic-z", None, tmp_path / "z")
     last = examine(plan, stranger.folder)[-1]
     assert (last.what, last.fine) == ("identity", False) and "no member of the plan" in last.says
+
+
+@pytest.mark.parametrize(("ahead", "fine"), [(2.5, True), (-4000.0, False)])
+def test_the_clock_is_compared_with_those_of_neighbours(
+    tmp_path: Path, ahead: float, fine: bool
+) -> None:
+    own, other = (create_identity(name, None, tmp_path / name) for name in ("own", "other"))
+    plan = plan_of(own, other.card, 1)
+    told = Status("own", plan.digest.hex(), 1, 0.0, 3, 9, "stopped", clocks={"other": ahead})
+    write_status(own.folder, told)
+    (found,) = (one for one in examine(plan, own.folder, timeout=0.1) if one.what == "clock")
+    assert found.fine is fine
+    assert f"other was {abs(ahead):.1f} s {'ahead of' if ahead > 0 else 'behind'} it" in found.says
+
+
+def test_a_clock_without_a_run_is_shown(tmp_path: Path) -> None:
+    own, other = (create_identity(name, None, tmp_path / name) for name in ("own", "other"))
+    (found,) = (
+        one
+        for one in examine(
+            plan_of(own, other.card, 1),
+            own.folder,
+            now=datetime(2026, 11, 20, 8, 5, tzinfo=UTC),
+            timeout=0.1,
+        )
+        if one.what == "clock"
+    )
+    assert found.fine
+    assert found.says.startswith("2026-11-20 08:05 UTC")

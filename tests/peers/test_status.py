@@ -57,6 +57,7 @@ def changed(**changes: Any) -> str:
         json.dumps({"member": "a"}),
         changed(more=1),
         changed(slot="3"),
+        changed(clocks={"clinic-b": "late"}),
         changed(pid=0),
         changed(pid=-1),
         changed(pid=2**40),

@@ -14,7 +14,9 @@ from grassvine.foundations.errors import GrassvineError
 from grassvine.peers.cards import Card
 from grassvine.peers.group_plan import GroupPlan
 from grassvine.peers.join import own_identity
+from grassvine.peers.status import read_status
 
+MAX_CLOCK_SECONDS = 300.0  # more, and certificates may seem not yet valid, or expired
 PACKAGES = ("grassvine", "grpcio", "cryptography", "protobuf", "numpy")
 
 
@@ -43,6 +45,7 @@ def examine(
         return [*found, Finding("identity", False, str(error))]
     card = identity.card
     found.append(Finding("identity", True, f"{card.name}, in {identity.folder}"))
+    found.append(_clock(identity.folder, now or datetime.now(UTC)))
     if card.address is not None:
         found.append(_port(card.address))
     number = plan.number_of(card.name)
@@ -75,6 +78,22 @@ def _certificate(card: Card, now: datetime | None) -> Finding:
         return Finding(f"certificate of {card.name}", False, f"{error}{clock}")
     end = card.x509.not_valid_after_utc
     return Finding(f"certificate of {card.name}", True, f"valid until {end:%Y-%m-%d}")
+
+
+def _clock(folder: Path, now: datetime) -> Finding:
+    """Compare the clock with those that neighbours told in the last run."""
+    says = f"{now:%Y-%m-%d %H:%M} UTC"
+    try:
+        clocks = read_status(folder).clocks
+    except GrassvineError:
+        clocks = {}
+    if not clocks:
+        return Finding("clock", True, f"{says}; compared with those of neighbours after a run")
+    name = max(clocks, key=lambda one: abs(clocks[one]))
+    ahead = clocks[name]
+    direction = "ahead of" if ahead > 0.0 else "behind"
+    says += f"; in the last run that of {name} was {abs(ahead):.1f} s {direction} it"
+    return Finding("clock", abs(ahead) <= MAX_CLOCK_SECONDS, says)
 
 
 def _port(address: str) -> Finding:

@@ -7,12 +7,14 @@ import signal
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from grassvine.engines.peers.conversation import Agreement
 from grassvine.engines.peers.credentials import Identity, Neighbour
 from grassvine.engines.peers.driver import run_member
-from grassvine.engines.peers.events import Effect, Event, Tick
+from grassvine.engines.peers.events import Effect, Event, Received, Send, Tick
+from grassvine.engines.peers.frames import Status as StatusFrame
 from grassvine.engines.peers.journal import Journal
 from grassvine.engines.peers.links import Traffic
 from grassvine.engines.peers.member import Limits, Member
@@ -164,6 +166,7 @@ class _Told:
         self._identity = identity
         self._n_slots = n_slots
         self._written = 0.0
+        self._clocks: dict[int, float] = {}
         self.traffic: dict[int, Traffic] = {}
 
     def start(self) -> Sequence[Effect]:
@@ -171,8 +174,10 @@ class _Told:
         return self._member.start()
 
     def handle(self, event: Event) -> Sequence[Effect]:
-        """Pass an event on."""
-        effects = self._member.handle(event)
+        """Pass an event on; what the member sends about itself gets the time of the clock."""
+        effects = [_with_time(effect) for effect in self._member.handle(event)]
+        if isinstance(event, Received) and isinstance(event.frame, StatusFrame):
+            self._clocks[event.neighbour] = event.frame.clock - time.time()
         if isinstance(event, Tick) and event.now >= self._written + STATUS_SECONDS:
             self._written = event.now
             self.write(self._state())
@@ -197,6 +202,7 @@ class _Told:
             bytes_received=sum(one.bytes_received for one in self.traffic.values()),
             held_out_error=held_out_error,
             reason=reason,
+            clocks={names[other]: round(ahead, 3) for other, ahead in self._clocks.items()},
         )
         write_status(self._identity.folder, status)
 
@@ -206,3 +212,9 @@ class _Told:
         if not any(one.greeted for one in self._member.conversations.values()):
             return "connecting"
         return "waiting" if self._member.waiting_for else "running"
+
+
+def _with_time(effect: Effect) -> Effect:
+    if isinstance(effect, Send) and isinstance(effect.frame, StatusFrame):
+        return Send(effect.neighbour, replace(effect.frame, clock=time.time()))
+    return effect

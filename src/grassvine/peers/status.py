@@ -2,7 +2,8 @@
 
 import json
 import os
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,8 @@ class Status:
         The common root mean square error, once there is one.
     reason : str
         Why it finished or stopped.
+    clocks : dict of float by str
+        By how many seconds the clocks of neighbours were ahead of the one here.
     """
 
     member: str
@@ -50,6 +53,7 @@ class Status:
     bytes_received: int = 0
     held_out_error: float | None = None
     reason: str = ""
+    clocks: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def process_lives(self) -> bool:
@@ -81,6 +85,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "bytes_received": (int,),
     "held_out_error": (float, int, type(None)),
     "reason": (str,),
+    "clocks": (dict,),
 }
 
 
@@ -122,5 +127,6 @@ def _is_status(document: Any) -> bool:
     return (
         all(isinstance(name, str) for name in names)
         and all(type(document[name]) in kinds for name, kinds in _TYPES.items())
+        and all(type(one) in (float, int) for one in document["clocks"].values())
         and 0 < document["pid"] < 2**31
     )
