@@ -99,7 +99,8 @@ class Conversation:
     _complete: int = 0  # all messages of slots below it have arrived, if not yet on disk
     _sent: int = 0  # all messages of slots below it were sent on this connection
     _size: int = -1  # of the message that is arriving
-    _partial: bytearray = field(default_factory=bytearray)
+    _parts: list[bytes | memoryview] = field(default_factory=list)
+    _arrived: int = 0  # bytes of the parts
 
     @property
     def name(self) -> str:
@@ -129,7 +130,7 @@ class Conversation:
     def disconnect(self) -> None:
         """Forget what belongs to the connection."""
         self.connected = self.greeted = False
-        self._size, self._partial = -1, bytearray()
+        self._size, self._parts, self._arrived = -1, [], 0
         self._complete = self.received
 
     def receive(self, frame: Frame, bound: int) -> tuple[int, bytes] | None:
@@ -219,16 +220,17 @@ class Conversation:
         if self._size >= 0 and frame.size != self._size:
             raise Refused(f"the message of slot {frame.slot} changes its size; start again.")
         end = frame.offset + len(frame.body)
-        if end <= len(self._partial):  # it has arrived before
+        if end <= self._arrived:  # it has arrived before
             return None
-        if frame.offset != len(self._partial) or end > frame.size:
+        if frame.offset != self._arrived or end > frame.size:
             raise Refused(f"a part of the message of slot {frame.slot} is missing; start again.")
-        self._size = frame.size
-        self._partial += frame.body
-        if len(self._partial) < frame.size:
+        self._size, self._arrived = frame.size, end
+        self._parts.append(frame.body)
+        if end < frame.size:
             return None
-        payload = bytes(self._partial)
-        self._size, self._partial, self._complete = -1, bytearray(), frame.slot + 1
+        payload = b"".join(self._parts)
+        self._size, self._parts, self._arrived = -1, [], 0
+        self._complete = frame.slot + 1
         return frame.slot, payload
 
     def _refused(self, reason: str) -> Refused:

@@ -120,12 +120,14 @@ class Journal:
         os.close(self._lock)
 
     def _write(self, records: Iterable[Record]) -> None:
-        data = _batch(records)
-        if data:
-            view = memoryview(data)
+        parts = _batch(records)
+        if not parts:
+            return
+        for part in parts:  # one by one, because joining copies megabytes
+            view = memoryview(part)
             while view:
                 view = view[os.write(self._file, view) :]
-            os.fdatasync(self._file)
+        os.fdatasync(self._file)
 
     def _begin(self, checkpoint: Checkpoint) -> None:
         """Write a checkpoint and begin the journal after it."""
@@ -140,7 +142,7 @@ class Journal:
         (self.folder / f"epoch-{EPOCH:06d}").mkdir(exist_ok=True)
         files.write(segment, records, checkpoint.snapshot, 0.0)
         path = _path(self.folder, checkpoint.slot)
-        write_whole(path, self.identity + _batch(checkpoint.kept))
+        write_whole(path, b"".join([self.identity, *_batch(checkpoint.kept)]))
         old, self._file = self._file, _opened(path)
         os.close(old)
         previous, self._mark = self._mark, Mark(checkpoint.slot, (*self._mark.segments, segment))
@@ -199,15 +201,16 @@ def _mark(folder: Path, agent: int, slot: int) -> Mark:
     return Mark(slot, tuple((EPOCH, one) for one in slots if one <= slot))
 
 
-def _batch(records: Iterable[Record]) -> bytes:
+def _batch(records: Iterable[Record]) -> list[bytes]:
+    """Return the parts of a batch, the header first; none without records."""
     parts = [part for record in records for part in _encoded(record)]
     if not parts:
-        return b""
+        return []
     checksum = 0
     for part in parts:
         checksum = crc32(part, checksum)
     header = _BATCH.pack(BATCH, sum(map(len, parts)), checksum, 0)[:-4]
-    return b"".join([header, struct.pack("<I", crc32(header)), *parts])
+    return [header + struct.pack("<I", crc32(header)), *parts]
 
 
 def _encoded(record: Record) -> tuple[bytes, bytes]:
