@@ -50,6 +50,7 @@ class Task:
     neighbours: tuple[Neighbour, ...]
     listen: str
     folder: Path
+    checkpoint_bytes: int
     dies_at: int = 0  # the event at which the process is killed
 
 
@@ -71,6 +72,7 @@ class LoopbackEngine:
     n_events: dict[int, int] = field(default_factory=dict)
     killed: list[int] = field(default_factory=list)
     processes: list[tuple[Any, "Connection[Any, Any]"]] = field(default_factory=list)
+    checkpoint_bytes: int = 50_000  # so that the small runs of tests have some
 
     def run(
         self, factories: Sequence[AgentFactory], timetable: Timetable, observe: Observer
@@ -181,6 +183,7 @@ class LoopbackEngine:
                     neighbours,
                     addresses[number],
                     folder / f"{number}",
+                    self.checkpoint_bytes,
                     self.kills.get(number, 0),
                 )
             )
@@ -218,7 +221,7 @@ def run_task(task: Task) -> tuple[list[StepReport], StepReport, State, int]:
     journal = Journal.open(task.folder, task.number, PLAN)
     reports = list(journal.reports())
     agreement = Agreement(task.number, [f"m{n}" for n in range(task.n_agents)], PLAN)
-    limits = Limits(grace=10.0, checkpoint_bytes=50_000)
+    limits = Limits(grace=10.0, checkpoint_bytes=task.checkpoint_bytes)
     member = Mortal(agreement, task.factory, task.timetable, journal.recovered, limits)
     member.dies_at = task.dies_at
     asyncio.run(

@@ -35,7 +35,7 @@ from grassvine.engines.peers.frames import (
     Refusal,
     Status,
 )
-from grassvine.engines.peers.steps import steps_of
+from grassvine.engines.peers.steps import Steps
 from grassvine.engines.peers.walker import Recovered, Walker
 from grassvine.foundations.errors import CheckpointError, PeerError
 from grassvine.networks.timetable import Timetable
@@ -99,20 +99,19 @@ class Member:
         self._limits = limits or Limits()
         self._effects = Effects()
         recovered = recovered or Recovered()
-        steps = steps_of(timetable, agreement.member)
+        steps = Steps(timetable, agreement.member)
         self._walker = Walker(
             steps, recovered, self._effects, self._limits.checkpoint_bytes, self._walked
         )
-        neighbours = {other for step in steps for other in (*step.receivers, *step.senders)}
         self.conversations = {
             neighbour: Conversation(
                 agreement,
                 neighbour,
-                incoming=[step.slot for step in steps if neighbour in step.senders],
-                outgoing=[step.slot for step in steps if neighbour in step.receivers],
+                incoming=steps.incoming.get(neighbour, []),
+                outgoing=steps.outgoing.get(neighbour, []),
                 received=recovered.received_from(neighbour),
             )
-            for neighbour in sorted(neighbours)
+            for neighbour in sorted({*steps.incoming, *steps.outgoing})
         }
         self._told_finished = False
         self._over = False

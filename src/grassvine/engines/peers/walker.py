@@ -10,7 +10,7 @@ What the journal already has is neither computed nor written again, so an agent 
 killed goes on with the same bytes.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -24,7 +24,7 @@ from grassvine.engines.peers.records import (
     Outgoing,
     Record,
 )
-from grassvine.engines.peers.steps import Step
+from grassvine.engines.peers.steps import Step, Steps
 from grassvine.protocol.agent import Agent, State
 from grassvine.protocol.message import Shapes, decode, encode, encoded_bound
 from grassvine.protocol.report import StepReport
@@ -63,7 +63,7 @@ class Walker:
 
     def __init__(
         self,
-        steps: Sequence[Step],
+        steps: Steps,
         recovered: Recovered,
         effects: Effects,
         checkpoint_bytes: int,
@@ -74,7 +74,7 @@ class Walker:
         self._effects = effects
         self._checkpoint_bytes = checkpoint_bytes
         self._on_change = moved
-        self._at = sum(step.slot < recovered.slot for step in steps)
+        self._move_to(steps.before(recovered.slot))
         self._agent: Agent | None = None
         self._ready: Shapes | None = None  # what the agent expects at the current slot
         self._meeting = False
@@ -167,9 +167,10 @@ class Walker:
         """Return whether the message of a slot was ever sent."""
         return slot < self.slot or slot in self.outgoing
 
-    @property
-    def _step(self) -> Step | None:
-        return self._steps[self._at] if self._at < len(self._steps) else None
+    def _move_to(self, place: int) -> None:
+        """Go to a step; there is none after the last."""
+        self._at = place
+        self._step: Step | None = self._steps[place] if place < len(self._steps) else None
 
     def _prepare(self) -> None:
         """Compute the message of the current slot and what is expected there."""
@@ -240,7 +241,7 @@ class Walker:
         self._effects.compute(meet, met)
 
     def _advance(self) -> None:
-        self._at += 1
+        self._move_to(self._at + 1)
         self._ready = None
         self._on_change()
         if self._written >= self._checkpoint_bytes:

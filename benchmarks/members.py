@@ -1,0 +1,91 @@
+"""What a fit between members costs beside one in a process: ``python -m benchmarks.members``.
+
+Six members fit MovieLens-1M at rank 10 by the default method, each in a process of its own, over
+mutual TLS on loopback and with a journal on disk. The CPU seconds of all processes, without their
+start, are compared with those of the local engine in this process.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from benchmarks.timing import timed
+from tests.engines.peers.loopback_engine import LoopbackEngine
+
+import grassvine as gv
+from grassvine.datasets import load_ratings
+from grassvine.engines.base import AgentFactory, Engine, EngineResult
+from grassvine.networks import Timetable
+from grassvine.protocol.observers import AllFinished
+
+RANK, N_MEMBERS = 10, 6
+TICKS = os.sysconf("SC_CLK_TCK")  # per second, of the CPU times that the kernel tells
+CHECKPOINT_BYTES = 2**26  # as between organisations
+
+
+def measure() -> Iterator[dict[str, Any]]:
+    members = LoopbackEngine(checkpoint_bytes=CHECKPOINT_BYTES)
+    engines: dict[str, Engine] = {"local": gv.LocalEngine(), "members": members}
+    for regularization in (2.0, "auto"):
+        factories, timetable = _fit(regularization)
+        found = {}
+        for name, engine in engines.items():
+            _run(engine, *_fit(regularization, max_iter=2))  # starts processes, loads kernels
+            before = _cpu_seconds(members)
+            result, took = timed(partial(_run, engine, factories, timetable))
+            spent = _cpu_seconds(members) - before if name == "members" else took.cpu
+            found[name] = {"cpu": spent, "wall": took.wall, "result": result}
+        same = all(
+            one["basis"].tobytes() == other["basis"].tobytes()
+            for one, other in zip(*(one["result"].states for one in found.values()), strict=True)
+        )
+        yield {
+            "regularization": regularization,
+            "sums": int(found["local"]["result"].states[0]["updates"][0]),
+            "same bits": same,
+            **{
+                f"{name} {what}": one[what]
+                for name, one in found.items()
+                for what in ("cpu", "wall")
+            },
+        }
+    members.close()
+
+
+def show(rows: Iterator[dict[str, Any]]) -> None:
+    for row in rows:
+        print(
+            f"regularization {row['regularization']}: {row['sums']} sums; local "
+            f"{row['local cpu']:.1f} CPU s ({row['local wall']:.1f} s), six members "
+            f"{row['members cpu']:.1f} CPU s ({row['members wall']:.1f} s), ratio "
+            f"{row['members cpu'] / row['local cpu']:.2f}; "
+            f"{'the same bits' if row['same bits'] else 'OTHER BITS'}",
+            flush=True,
+        )
+
+
+def _fit(regularization: Any, max_iter: int = 100) -> tuple[Sequence[AgentFactory], Timetable]:
+    parts = gv.datasets.split_users(load_ratings("ml-1m").ratings, N_MEMBERS)
+    method = gv.sums.BiasedFactorization(regularization=regularization, max_iter=max_iter)
+    plan = gv.Plan(parts[0].n_items, RANK, gv.networks.ring(N_MEMBERS), method)
+    problems = [gv.BiasedCompletionProblem(part) for part in parts]
+    return [partial(plan.agent, number, one) for number, one in enumerate(problems)], plan.timetable
+
+
+def _run(engine: Engine, factories: Sequence[AgentFactory], timetable: Timetable) -> EngineResult:
+    return engine.run(factories, timetable, AllFinished(N_MEMBERS))
+
+
+def _cpu_seconds(members: LoopbackEngine) -> float:
+    """Return the CPU seconds of all members' processes so far."""
+    total = 0
+    for process, _ in members.processes:
+        with open(f"/proc/{process.pid}/stat") as file:
+            fields = file.read().rpartition(")")[2].split()
+        total += int(fields[11]) + int(fields[12])  # of the program and of the system for it
+    return total / TICKS
+
+
+if __name__ == "__main__":
+    show(measure())
