@@ -222,3 +222,11 @@ def test_tutorials_are_listed_and_their_links_lead_somewhere() -> None:
     for page in TUTORIALS.glob("*.md"):
         for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
             assert (page.parent / link).exists(), f"{page.name} links to {link}"
+
+
+def test_three_clinics_end_with_the_subspace_of_one_owner(tmp_path: Path) -> None:
+    script = runpy.run_path(str(ROOT / "examples" / "three_clinics" / "run.py"))
+    same, apart = script["main"](tmp_path)
+    assert same
+    assert apart < 1e-8  # both fits end at a gradient of 1e-10 of the first
+    assert not list(tmp_path.glob("clinic-[bc]/clinic-a.card"))
