@@ -55,9 +55,14 @@ def components(n_samples: int, spread: Array, share: float = 0.0) -> Case:
     return Case(len(spread), 4, method, samples, gv.datasets.split_samples, gv.PCAProblem)
 
 
-def biased(**options: Any) -> Case:
+def biased(seed: int = 0, **options: Any) -> Case:
     method = BiasedFactorization(**options)
-    return Case(40, 3, method, table(), gv.datasets.split_users, gv.BiasedCompletionProblem)
+    return Case(40, 3, method, table(seed), gv.datasets.split_users, gv.BiasedCompletionProblem)
+
+
+def descent_to_rounding(seed: int = 0) -> Case:
+    """A descent that ends when no step reduces the cost: a decision about its last digits."""
+    return biased(seed, regularization=2.0, tol=0.0)
 
 
 LOW = gv.datasets.low_rank_ratings(60, 500, 3, oversampling=5.0, seed=1).ratings
@@ -87,6 +92,7 @@ CASES = {
     "validated": completion(ITEMS, noisy(truth()), Validated(any_rank=True)),
     "validated, λ given": completion(ITEMS, noisy(truth()), Validated(unobserved=0.1)),
     "biased": biased(regularization=2.0),
+    "biased, to rounding": descent_to_rounding(),
     "biased, auto": biased(),
     "biased, auto, ranks": biased(ranks=(0, 1, 3)),
 }

@@ -32,7 +32,7 @@ from grassvine.engines.peers.driver import run_member
 from grassvine.engines.peers.events import Effect, Event
 from grassvine.engines.peers.journal import Journal
 from grassvine.engines.peers.member import Limits, Member
-from grassvine.foundations.errors import AgentError
+from grassvine.foundations.errors import AgentError, GrassvineError
 from grassvine.networks import Timetable
 from grassvine.peers.certificates import self_signed
 from grassvine.protocol import Observer, StepReport
@@ -147,7 +147,7 @@ class LoopbackEngine:
                 except EOFError:  # it was killed
                     self._restart(tasks[number])
                     continue
-                if isinstance(result, AgentError):
+                if isinstance(result, GrassvineError):
                     self.close()  # the others would wait
                     raise result
                 found[number] = result
@@ -218,6 +218,8 @@ def serve(line: "Connection[Any, Any]") -> None:
             line.send(run_task(task))
         except AgentError as error:
             line.send(AgentError(error.agent, error.slot, error.cause))
+        except GrassvineError as error:
+            line.send(type(error)(str(error)))
 
 
 class Mortal(Member):
