@@ -3,6 +3,8 @@
 import pytest
 from tests.engines.machines import DIFFERENT, other_numpy, results, why_no_other_numpy
 
+pytestmark = pytest.mark.slow  # some seconds, to start processes
+
 
 def test_each_of_the_different_machines_has_other_bits() -> None:
     plain, blas, compiled = [machine.arithmetic() for machine in DIFFERENT]

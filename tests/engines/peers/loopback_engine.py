@@ -177,7 +177,7 @@ class LoopbackEngine:
         self, factories: Sequence[AgentFactory], timetable: Timetable, folder: Path
     ) -> list[Task]:
         """The member with the greater number dials."""
-        addresses = [f"127.0.0.1:{port}" for port in _free_ports(len(factories))]
+        addresses = [f"127.0.0.1:{port}" for port in free_ports(len(factories))]
         pairs = set(zip(timetable.senders.tolist(), timetable.receivers.tolist(), strict=True))
         tasks = []
         for number, factory in enumerate(factories):
@@ -273,7 +273,7 @@ def _identity(number: int) -> Identity:
     return Identity(number, f"m{number}", self_signed(key, f"m{number}").encode(), pem)
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
     sockets = [socket.socket() for _ in range(count)]
     for one in sockets:
         one.bind(("127.0.0.1", 0))
