@@ -22,6 +22,15 @@ help:  ## list the targets
 	$(PIP) install --constraint constraints.txt --editable '.[ray]'
 	@touch $@
 
+# The lowest supported NumPy, and all else as in .venv, for the tests of members that differ.
+.venv-other/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-other
+	grep -v '^numpy==' constraints.txt > .venv-other/constraints.txt
+	.venv-other/bin/python -m pip --disable-pip-version-check --quiet install \
+		--constraint .venv-other/constraints.txt --editable '.[peers,ray]' hypothesis pytest \
+		"$$(sed -n 's/^  "numpy>=\(.*\)",$$/numpy==\1.*/p' pyproject.toml)"
+	@touch $@
+
 demo: .venv/installed  ## install grassvine and run its demo: six agents complete images with erased pixels
 	$(BIN)/grassvine demo
 
@@ -61,4 +70,4 @@ release: .venv/installed-dev  ## build wheel and sdist into dist/ and run the te
 	PYTHON=$(BIN)/python tools/release
 
 clean:  ## remove the environment and the caches
-	rm -rf .venv dist .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv .venv-other dist .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -8,7 +8,7 @@ import struct
 import sys
 
 import numpy as np
-from tests.sums.test_other_arithmetic import CASES, agent_of
+from tests.sums.cases import CASES, agent_of
 
 import grassvine as gv
 from grassvine.foundations.blas import one_blas_thread
@@ -23,11 +23,12 @@ def main(name: str, number: int, path: str) -> None:
     # What a library prints must not come among the bytes.
     sending, receiving = os.fdopen(os.dup(1), "wb"), sys.stdin.buffer
     os.dup2(2, 1)
-    agent, timetable = agent_of(CASES[name], number, NETWORK)
+    plan = CASES[name].plan(NETWORK)
+    agent = agent_of(plan, CASES[name].problems(NETWORK.n_agents)[number], number)
     with one_blas_thread():
         finished, slot = "", 0
         while not finished or slot % 2:  # the root still sends the last total
-            ((sender, _),) = timetable.deliveries(slot)
+            ((sender, _),) = plan.timetable.deliveries(slot)
             if sender == number:
                 data = encode(agent.outgoing(slot))
                 sending.write(LENGTH.pack(len(data)) + data)

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,21 +13,25 @@ from unittest import mock
 import numpy as np
 import pytest
 from numpy.random import Generator
-from tests.samples import N_ITEMS, ratings, scarce_ratings, tasks
-from tests.sums.biased.test_method import table
-from tests.sums.test_components import sorted_samples
-from tests.sums.test_validated import ITEMS, noisy, truth
+from tests.sums.cases import (
+    CASES,
+    GRASSMANN,
+    Case,
+    agent_of,
+    assert_equal_up_to_rounding,
+    deciding_itself,
+    some_bits_differ,
+)
 
 import grassvine as gv
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import AgentError
 from grassvine.foundations.seeds import stream
 from grassvine.protocol.observers import AllFinished
-from grassvine.sums import BiasedFactorization, Exact, SumAgent, Validated
-from grassvine.sums.program import Compute, Decision, Part, Program, ProgramOutcome
+from grassvine.sums import SumAgent
+from grassvine.sums.program import Compute, Part, Program, ProgramOutcome
 
 NETWORK = gv.networks.path(4)
-GRASSMANN = gv.geometry.Grassmann()
 # Builds of BLAS differ by about 1e-16 in an operation and 1e-14 in long sums.
 RELATIVE = 1e-13
 
@@ -71,96 +75,12 @@ def another_machine(program: Program, rng: Generator) -> Program:
             answer = yield request
 
 
-def deciding_itself(program: Program) -> Program:
-    """Run a program without the rule: every agent takes its own decisions."""
-    answer: Any = None
-    while True:
-        try:
-            request = program.send(answer)
-        except StopIteration as end:
-            ending: ProgramOutcome = end.value
-            return ending
-        if isinstance(request, Decision):
-            answer = [np.array(request.value)]
-        else:
-            answer = yield request
-
-
-@dataclass(frozen=True)
-class Case:
-    n_items: int
-    rank: int
-    method: Any
-    data: Any
-    split: Callable[..., Any]
-    problem: Callable[[Any], Any]
-
-
-def completion(n_items: int, data: Any, method: Any = None, **options: Any) -> Case:
-    make = partial(gv.CompletionProblem, **options)
-    return Case(n_items, 3, method or Exact(), data, gv.datasets.split_users, make)
-
-
-def components(n_samples: int, spread: Array, share: float = 0.0) -> Case:
-    method = Exact(explained_variance_ratio=share)
-    samples = sorted_samples(n_samples, spread)
-    return Case(len(spread), 4, method, samples, gv.datasets.split_samples, gv.PCAProblem)
-
-
-def biased(**options: Any) -> Case:
-    method = BiasedFactorization(**options)
-    return Case(40, 3, method, table(), gv.datasets.split_users, gv.BiasedCompletionProblem)
-
-
-LOW = gv.datasets.low_rank_ratings(60, 500, 3, oversampling=5.0, seed=1).ratings
-HARD = gv.datasets.low_rank_ratings(60, 300, 3, oversampling=1.7, condition=50.0, seed=2).ratings
-WIDE = np.r_[np.arange(1.0, 121.0) ** -0.7, np.zeros(1900)]
-CASES = {
-    "by rank": completion(60, LOW),
-    "by rank, few entries": completion(60, HARD),
-    "by rank, restarted": completion(N_ITEMS, ratings()),
-    "by rank, λ > 0": completion(N_ITEMS, ratings(), unobserved=0.1),
-    "by rank, μ > 0": completion(N_ITEMS, scarce_ratings(), tikhonov=0.5),
-    "random start": completion(60, LOW, Exact(by_rank=False)),
-    "tasks": Case(
-        N_ITEMS,
-        2,
-        Exact(),
-        tasks(),
-        gv.datasets.split_tasks,
-        partial(gv.MultitaskProblem, alpha=0.5),
-    ),
-    "components, one sum": components(300, np.geomspace(3.0, 0.3, 30)),
-    "components, blocks": components(300, np.geomspace(3.0, 0.3, 150)),
-    "components, restarted": components(400, np.linspace(1.5, 1.0, 300)),
-    "components, few samples": components(20, np.linspace(2.0, 1.0, 300)),
-    "share of variance, one sum": components(300, np.geomspace(3.0, 0.3, 30), 0.9),
-    "share of variance, blocks": components(300, WIDE, 0.6),
-    "validated": completion(ITEMS, noisy(truth()), Validated(any_rank=True)),
-    "validated, λ given": completion(ITEMS, noisy(truth()), Validated(unobserved=0.1)),
-    "biased": biased(regularization=2.0),
-    "biased, auto": biased(),
-    "biased, auto, ranks": biased(ranks=(0, 1, 3)),
-}
-
-
-def agent_of(
-    case: Case,
-    number: int,
-    network: gv.networks.Network,
-    change: Callable[[Program], Program] = lambda program: program,
-) -> tuple[SumAgent, gv.networks.Timetable]:
-    """Return an agent of a case, with its program changed, and the timetable."""
-    plan = gv.Plan(case.n_items, case.rank, network, case.method, seed=5)
-    problem = case.problem(case.split(case.data, network.n_agents)[number])
-    program = case.method.program(problem, plan.start(0), plan.seed)
-    return SumAgent(number, problem, change(program), network.tree), plan.timetable
-
-
 def run_on_different_machines(
     case: Case, change: Callable[[Program], Program] = lambda program: program
 ) -> tuple[Any, str]:
     """Run a case; all agents but the root have another arithmetic."""
+    plan = case.plan(NETWORK)
+    problems = case.problems(NETWORK.n_agents)
 
     def make(number: int) -> SumAgent:
         def changed(program: Program) -> Program:
@@ -168,27 +88,11 @@ def run_on_different_machines(
                 program = another_machine(program, stream(number, "another machine"))
             return change(program)
 
-        return agent_of(case, number, NETWORK, changed)[0]
+        return agent_of(plan, problems[number], number, changed)
 
     makers = [partial(make, number) for number in range(NETWORK.n_agents)]
-    timetable = gv.Plan(case.n_items, case.rank, NETWORK, case.method).timetable
-    outcome = gv.LocalEngine().run(makers, timetable, AllFinished(NETWORK.n_agents))
+    outcome = gv.LocalEngine().run(makers, plan.timetable, AllFinished(NETWORK.n_agents))
     return outcome.states, outcome.stop_reason
-
-
-def assert_equal_up_to_rounding(states: Sequence[Any]) -> None:
-    """Check the number of sums, the candidates and the shared parts."""
-    first = states[0]
-    for state in states:
-        assert state.keys() == first.keys()
-        assert state["updates"] == first["updates"]
-        for name, array in state.items():
-            if name == "basis":  # its columns may have other signs
-                assert GRASSMANN.distance(array, first[name]) < 1e-8
-            elif name in ("candidate_rank", "candidate_n_sums", "candidate_chosen"):
-                np.testing.assert_array_equal(array, first[name])
-            else:
-                np.testing.assert_allclose(array, first[name], rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -207,8 +111,7 @@ def test_without_the_rule_they_come_apart() -> None:
 @pytest.mark.parametrize("name", ["biased, auto", "components, blocks", "validated"])
 def test_the_result_is_that_of_equal_machines(name: str) -> None:
     case = CASES[name]
-    plan = gv.Plan(case.n_items, case.rank, NETWORK, case.method, seed=5)
-    alike = gv.run(plan, [case.problem(part) for part in case.split(case.data, NETWORK.n_agents)])
+    alike = gv.run(case.plan(NETWORK), case.problems(NETWORK.n_agents))
     states, _ = run_on_different_machines(case)
     assert GRASSMANN.distance(states[0]["basis"], alike.bases[0]) < 1e-8
 
@@ -241,7 +144,7 @@ def test_processes_with_other_kernels_end_after_the_same_sums(name: str, tmp_pat
     states = [dict(np.load(file)) for file in files]
     assert_equal_up_to_rounding(states)
     if kernels(os.environ) != kernels(others):
-        assert any(array.tobytes() != states[1][key].tobytes() for key, array in states[0].items())
+        assert some_bits_differ(states)
 
 
 def kernels(environment: Mapping[str, str]) -> str:

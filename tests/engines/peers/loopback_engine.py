@@ -3,7 +3,8 @@
 The processes are started once and run one agent after another. They have no common slot at which
 to stop, so an observer's reason is found by going through the reports in order; if agents had moved
 on by then, they are run again up to that slot. A process may be killed at an event of its member;
-another one then goes on from its journal.
+another one then goes on from its journal. ``python -m tests.engines.peers.loopback_engine NUMBER``
+is such a process; the number is the file descriptor of its line to the engine.
 """
 
 import asyncio
@@ -11,6 +12,8 @@ import multiprocessing
 import os
 import signal
 import socket
+import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tests.engines.machines import REPOSITORY, THIS, Machine
 
 from grassvine.engines.base import TIMETABLE_OVER, AgentFactory, EngineResult
 from grassvine.engines.peers.conversation import Agreement
@@ -28,7 +32,7 @@ from grassvine.engines.peers.driver import run_member
 from grassvine.engines.peers.events import Effect, Event
 from grassvine.engines.peers.journal import Journal
 from grassvine.engines.peers.member import Limits, Member
-from grassvine.foundations.errors import AgentError
+from grassvine.foundations.errors import AgentError, GrassvineError
 from grassvine.networks import Timetable
 from grassvine.peers.certificates import self_signed
 from grassvine.protocol import Observer, StepReport
@@ -66,13 +70,18 @@ class LoopbackEngine:
         How many events each member took in the last run.
     killed : list of int
         The members that were killed.
+    machines : sequence of Machine
+        Where the members run; all on this machine, if empty.
     """
 
     kills: Mapping[int, int] = field(default_factory=dict)
     n_events: dict[int, int] = field(default_factory=dict)
     killed: list[int] = field(default_factory=list)
-    processes: list[tuple[Any, "Connection[Any, Any]"]] = field(default_factory=list)
+    machines: Sequence[Machine] = ()
     checkpoint_bytes: int = 50_000  # so that the small runs of tests have some
+    processes: list[tuple["subprocess.Popen[bytes]", "Connection[Any, Any]"]] = field(
+        default_factory=list
+    )
 
     def run(
         self, factories: Sequence[AgentFactory], timetable: Timetable, observe: Observer
@@ -99,7 +108,7 @@ class LoopbackEngine:
         """End the processes."""
         for process, connection in self.processes:
             process.kill()
-            process.join()
+            process.wait()
             connection.close()
         self.processes.clear()
 
@@ -112,7 +121,7 @@ class LoopbackEngine:
         self, factories: Sequence[AgentFactory], timetable: Timetable
     ) -> tuple[list[StepReport], list[StepReport], list[State]]:
         while len(self.processes) < len(factories):
-            self.processes.append(_start())
+            self.processes.append(self._start(len(self.processes)))
         with tempfile.TemporaryDirectory() as folder:
             tasks = self._tasks(factories, timetable, Path(folder))
             for task, (_, line) in zip(tasks, self.processes, strict=False):
@@ -140,7 +149,7 @@ class LoopbackEngine:
                 except EOFError:  # it was killed
                     self._restart(tasks[number])
                     continue
-                if isinstance(result, AgentError):
+                if isinstance(result, GrassvineError):
                     self.close()  # the others would wait
                     raise result
                 found[number] = result
@@ -148,18 +157,29 @@ class LoopbackEngine:
 
     def _restart(self, task: Task) -> None:
         process, line = self.processes[task.number]
-        process.join()
-        assert process.exitcode == -signal.SIGKILL
+        assert process.wait() == -signal.SIGKILL
         line.close()
         self.killed.append(task.number)
-        self.processes[task.number] = _start()
+        self.processes[task.number] = self._start(task.number)
         self.processes[task.number][1].send(replace(task, dies_at=0))
+
+    def _start(self, number: int) -> tuple["subprocess.Popen[bytes]", "Connection[Any, Any]"]:
+        machine = self.machines[number] if self.machines else THIS
+        here, there = multiprocessing.Pipe()
+        process = subprocess.Popen(
+            [machine.python, "-m", "tests.engines.peers.loopback_engine", str(there.fileno())],
+            pass_fds=[there.fileno()],
+            env=machine.environment,
+            cwd=REPOSITORY,
+        )
+        there.close()
+        return process, here
 
     def _tasks(
         self, factories: Sequence[AgentFactory], timetable: Timetable, folder: Path
     ) -> list[Task]:
         """The member with the greater number dials."""
-        addresses = [f"127.0.0.1:{port}" for port in _free_ports(len(factories))]
+        addresses = [f"127.0.0.1:{port}" for port in free_ports(len(factories))]
         pairs = set(zip(timetable.senders.tolist(), timetable.receivers.tolist(), strict=True))
         tasks = []
         for number, factory in enumerate(factories):
@@ -201,6 +221,8 @@ def serve(line: "Connection[Any, Any]") -> None:
             line.send(run_task(task))
         except AgentError as error:
             line.send(AgentError(error.agent, error.slot, error.cause))
+        except GrassvineError as error:
+            line.send(type(error)(str(error)))
 
 
 class Mortal(Member):
@@ -241,15 +263,6 @@ def run_task(task: Task) -> tuple[list[StepReport], StepReport, State, int]:
     return reports, end, state, member.n_events
 
 
-def _start() -> tuple[Any, "Connection[Any, Any]"]:
-    spawn = multiprocessing.get_context("spawn")
-    here, there = spawn.Pipe()
-    process = spawn.Process(target=serve, args=(there,), daemon=True)
-    process.start()
-    there.close()
-    return process, here
-
-
 def _identity(number: int) -> Identity:
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -263,7 +276,7 @@ def _identity(number: int) -> Identity:
     return Identity(number, f"m{number}", self_signed(key, f"m{number}").encode(), pem)
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
     sockets = [socket.socket() for _ in range(count)]
     for one in sockets:
         one.bind(("127.0.0.1", 0))
@@ -271,3 +284,10 @@ def _free_ports(count: int) -> list[int]:
     for one in sockets:
         one.close()
     return ports
+
+
+if __name__ == "__main__":
+    # A task names this module, not the one that was started.
+    from tests.engines.peers import loopback_engine
+
+    loopback_engine.serve(Connection(int(sys.argv[1])))
