@@ -8,10 +8,15 @@ import sys
 from contextlib import suppress
 
 
+def tell(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
 async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     with suppress(OSError, asyncio.IncompleteReadError):
         request = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")[0]
-        print(request, flush=True)
+        tell(request)
         method, place, _ = request.split(" ")
         if method == "CONNECT":
             host, _, port = place.rpartition(":")
@@ -31,7 +36,7 @@ async def pipe(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
 
 async def main() -> None:
     server = await asyncio.start_server(serve, "0.0.0.0", int(sys.argv[1]))
-    print("ready", flush=True)
+    tell("ready")
     await server.serve_forever()
 
 

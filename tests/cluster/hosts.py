@@ -130,6 +130,15 @@ class AgentActor:
         """End every process of this host at once; it can run others afterwards."""
         self.run(["sh", "-c", KILL_ALL], timeout=PATIENCE).check_returncode()
 
+    def congest(self, algorithm: str) -> None:
+        """Let TCP from this host use an algorithm of congestion control, as if by default.
+
+        A network namespace may not always choose its default; a route may.
+        """
+        network = f"{self.address.rpartition('.')[0]}.0/24"
+        route = [network, "dev", "eth0", "src", self.address, "congctl", algorithm]
+        _do_at(self.anchor, "ip", "route", "change", *route)
+
     def _queue_at_both_ends(self, action: str, *kind: str) -> None:
         for process, cable in ((self.anchor, "eth0"), (self.switch, self.name)):
             _do_at(process, "tc", "qdisc", action, "dev", cable, "root", *kind)

@@ -113,12 +113,17 @@ class Organisations:
 
 
 @contextmanager
-def organisations(folder: Path, delay: float) -> Iterator[Organisations]:
-    """Make the hosts, with an empty folder for each house and the proxy at work."""
+def organisations(folder: Path, delay: float, congestion: str = "cubic") -> Iterator[Organisations]:
+    """Make the hosts, with an empty folder for each house and the proxy at work.
+
+    Linux calls ``cubic`` its default, but a machine may have chosen another.
+    """
     plain = {key: value for key, value in os.environ.items() if key.lower() not in PROXY_VARIABLES}
     plain["PYTHONPATH"] = f"{REPOSITORY / 'src'}:{REPOSITORY}"
     with ExitStack() as stack:
         hosts = stack.enter_context(simulated_hosts(4, folder, delay=delay, firewalled=["h2"]))
+        for host in hosts:
+            host.congest(congestion)
         gateway = hosts[3]
         inside = stack.enter_context(host_behind(gateway, "inside", folder))
         log = folder / "proxy.log"

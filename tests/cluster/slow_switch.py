@@ -58,14 +58,13 @@ class Switch:
 
     def run(self, until: int) -> None:
         """Forward until a file descriptor can be read."""
+        ends: list[socket.socket | int] = [*self._cables, until]
         while True:
             # The time-out of select has microseconds; those of poll and epoll have milliseconds.
             left = self._waiting[0][0] - time.monotonic() if self._waiting else None
-            ready, _, _ = select.select(
-                [*self._cables, until], [], [], left if left is None else max(left, 0.0)
-            )
-            for end in ready:
-                if end is until:
+            timeout = None if left is None else max(left, 0.0)
+            for end in select.select(ends, [], [], timeout)[0]:
+                if isinstance(end, int):
                     return
                 self._take(end)
             self._send()
@@ -91,7 +90,8 @@ def main() -> None:
     delay, *names = sys.argv[1:]
     os.setpriority(os.PRIO_PROCESS, 0, -20)  # it does little, but must do it in time
     switch = Switch(float(delay), names)
-    print("ready", flush=True)
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
     switch.run(sys.stdin.fileno())
 
 
