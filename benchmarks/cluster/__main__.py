@@ -1,10 +1,13 @@
-"""Agents on Ray, measured: ``python -m benchmarks.cluster [netflix] [scaling] [exchange]``."""
+"""Agents on Ray and on hosts far apart: ``python -m benchmarks.cluster [ROW…]``.
+
+The rows are netflix, scaling and exchange, which need Ray, and peers, which needs root.
+"""
 
 import sys
 
-from benchmarks.cluster import exchange, netflix, scaling
+from benchmarks.cluster import exchange, netflix, peers, scaling
 
-ROWS = {"netflix": netflix, "scaling": scaling, "exchange": exchange}
+ROWS = {"netflix": netflix, "scaling": scaling, "exchange": exchange, "peers": peers}
 
 
 def main() -> None:

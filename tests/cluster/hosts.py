@@ -10,7 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -49,6 +49,8 @@ ip link set lo up
 echo ready
 exec env --ignore-signal=CHLD cat
 """
+
+WAITING = "echo ready; exec cat"  # until standard input closes
 
 # The first process of a host is spared by kill; the shell that counts is the second.
 KILL_ALL = """
@@ -128,6 +130,15 @@ class AgentActor:
         """End every process of this host at once; it can run others afterwards."""
         self.run(["sh", "-c", KILL_ALL], timeout=PATIENCE).check_returncode()
 
+    def congest(self, algorithm: str) -> None:
+        """Let TCP from this host use an algorithm of congestion control, as if by default.
+
+        A network namespace may not always choose its default; a route may.
+        """
+        network = f"{self.address.rpartition('.')[0]}.0/24"
+        route = [network, "dev", "eth0", "src", self.address, "congctl", algorithm]
+        _do_at(self.anchor, "ip", "route", "change", *route)
+
     def _queue_at_both_ends(self, action: str, *kind: str) -> None:
         for process, cable in ((self.anchor, "eth0"), (self.switch, self.name)):
             _do_at(process, "tc", "qdisc", action, "dev", cable, "root", *kind)
@@ -140,37 +151,64 @@ class AgentActor:
 
 
 @contextmanager
-def simulated_hosts(n_hosts: int, *shared: Path) -> Iterator[tuple[AgentActor, ...]]:
+def simulated_hosts(
+    n_hosts: int, *shared: Path, delay: float | None = None, firewalled: Container[str] = ()
+) -> Iterator[tuple[AgentActor, ...]]:
     """Make hosts h0, h1, … that reach each other and nothing else, until the block is left.
 
     They have the files of this machine, but each has its own /tmp and /dev/shm; of folders below
     /tmp they see those ``shared``, under the same path, as they would those of a file server.
+
+    With a ``delay`` every packet arrives so many seconds after it was sent, and TCP connections to
+    hosts that are ``firewalled`` are not let through.
     """
     addresses = {f"h{k}": f"10.77.0.{k + 1}" for k in range(n_hosts)}  # seen inside only
-    names = "\n".join(f"{address} {name}" for name, address in addresses.items())
-    needed = {*shared, REPOSITORY, Path(sys.prefix), Path(sys.base_prefix)}
-    visible = [str(path) for path in sorted(needed) if path.is_relative_to("/tmp")]
     with ExitStack() as stack:
-        switch = stack.enter_context(_namespaces(["unshare", "--net"], "echo ready; exec cat", []))
-        _do_at(switch, "ip", "link", "add", "switch", "type", "bridge")
-        _do_at(switch, "ip", "link", "set", "switch", "up")
+        switch = stack.enter_context(_ready(["unshare", "--net", "sh", "-c", WAITING]))
+        if delay is None:
+            _do_at(switch, "ip", "link", "add", "switch", "type", "bridge")
+            _do_at(switch, "ip", "link", "set", "switch", "up")
         hosts = []
         for name, address in addresses.items():
-            arguments = [name, f"127.0.0.1 localhost\n{names}", *visible]
-            anchor = stack.enter_context(_namespaces(OWN_NAMESPACES, FIRST_PROCESS, arguments))
+            anchor = stack.enter_context(_ready(_first_process(name, addresses, shared)))
             hosts.append(AgentActor(name, address, anchor, switch))
-            _plug_in(hosts[-1])
+            _plug_in(hosts[-1], *(["master", "switch"] if delay is None else []))
+        if delay is not None:
+            cables = [f"{name}{'!' if name in firewalled else ''}" for name in addresses]
+            enter = ["nsenter", "-t", str(switch), "--net"]
+            slow = [sys.executable, "-m", "tests.cluster.slow_switch", str(delay), *cables]
+            stack.enter_context(_ready([*enter, *slow], cwd=REPOSITORY))
         yield tuple(hosts)
 
 
 @contextmanager
-def _namespaces(unshare: Sequence[str], script: str, arguments: Sequence[str]) -> Iterator[int]:
-    """Yield the id of a process that has new namespaces, whose first process runs a script.
+def host_behind(gateway: AgentActor, name: str, *shared: Path) -> Iterator[AgentActor]:
+    """Make a host that reaches a gateway, which it knows as ``gateway``, and nothing else."""
+    known = {"gateway": "10.78.0.1", name: "10.78.0.2"}
+    with _ready(_first_process(name, known, shared)) as anchor:
+        host = AgentActor(name, known[name], anchor, gateway.anchor)
+        _plug_in(host)
+        _do_at(gateway.anchor, "ip", "address", "add", f"{known['gateway']}/24", "dev", name)
+        yield host
+
+
+def _first_process(name: str, known: Mapping[str, str], shared: Sequence[Path]) -> list[str]:
+    """Return the command that makes the namespaces of a host which knows some addresses."""
+    names = "\n".join(["127.0.0.1 localhost", *(f"{known[one]} {one}" for one in known)])
+    needed = {*shared, REPOSITORY, Path(sys.prefix), Path(sys.base_prefix)}
+    visible = [str(path) for path in sorted(needed) if path.is_relative_to("/tmp")]
+    return [*OWN_NAMESPACES, "sh", "-ec", FIRST_PROCESS, "sh", name, names, *visible]
+
+
+@contextmanager
+def _ready(command: Sequence[str], **options: Any) -> Iterator[int]:
+    """Yield the id of a process that has said that it is ready.
 
     Leaving closes its standard input, and waits until the last process is gone.
     """
     with subprocess.Popen(
-        [*unshare, "sh", "-ec", script, "sh", *arguments],
+        command,
+        **options,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -185,11 +223,11 @@ def _namespaces(unshare: Sequence[str], script: str, arguments: Sequence[str]) -
         yield anchor.pid
 
 
-def _plug_in(host: AgentActor) -> None:
+def _plug_in(host: AgentActor, *more: str) -> None:
     """Lay the cable from a host to the switch."""
     cable = [host.name, "type", "veth", "peer", "name", "eth0", "netns", str(host.anchor)]
     _do_at(host.switch, "ip", "link", "add", *cable)
-    _do_at(host.switch, "ip", "link", "set", host.name, "master", "switch", "up")
+    _do_at(host.switch, "ip", "link", "set", host.name, *more, "up")
     _do_at(host.anchor, "ip", "address", "add", f"{host.address}/24", "dev", "eth0")
     _do_at(host.anchor, "ip", "link", "set", "eth0", "up")
 
