@@ -10,7 +10,8 @@ from grassvine.data.tables.rating_table import RepeatedRatings
 from grassvine.foundations.errors import DataError
 from grassvine.foundations.watch import Watch, part_of
 
-# The share of reading a published file; the rest is numbering its ratings. Measured with MovieLens.
+# The share of reading a published file; the rest is numbering its ratings. Measured with seven
+# million synthetic ratings in the format of MovieLens.
 READ = 0.5
 
 
