@@ -1,4 +1,6 @@
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pymanopt.optimizers
@@ -8,6 +10,8 @@ from tests.samples import N_ITEMS, own_function, samples, tasks
 
 import grassvine as gv
 from grassvine.baselines import rtrmc, spectral_start, to_pymanopt
+from grassvine.baselines.trust_region import LocalModel, _truncated_cg, trust_region
+from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import BasisError, DataError
 
 GRASSMANN = gv.geometry.Grassmann()
@@ -97,3 +101,72 @@ def test_bad_input_is_refused() -> None:
         rtrmc(gv.CustomProblem(N_ITEMS, own_function), np.eye(N_ITEMS)[:, :2])
     with pytest.raises(BasisError, match="start has shape 3×3, not 20×rank"):
         rtrmc(gv.PCAProblem(samples()), np.eye(3))
+
+
+@dataclass
+class InnerSolve:
+    """An inner solve as it was observed: its model, its residual norms, and how it ended."""
+
+    model: LocalModel
+    norms: list[float] = field(default_factory=list)
+    at_boundary: bool = False
+
+    @property
+    def goal(self) -> float:
+        first = self.norms[0]
+        return first * min(first, 0.03)
+
+
+@pytest.fixture
+def inner_solves(monkeypatch: pytest.MonkeyPatch) -> list[InnerSolve]:
+    """The inner solves of all trust regions in a test; the preconditioner gets every residual."""
+    seen: list[InnerSolve] = []
+
+    def observed(model: LocalModel, radius: float, most: int) -> tuple[Any, Any, int, bool]:
+        one = InnerSolve(model)
+
+        def precondition(residual: Array) -> Array:
+            one.norms.append(float(np.linalg.norm(residual)))
+            return model.precondition(residual)
+
+        step, image, inner, one.at_boundary = _truncated_cg(
+            replace(model, precondition=precondition), radius, most
+        )
+        one.norms.append(float(np.linalg.norm(model.gradient + image)))
+        seen.append(one)
+        return step, image, inner, one.at_boundary
+
+    monkeypatch.setitem(trust_region.__globals__, "_truncated_cg", observed)
+    return seen
+
+
+def test_an_inner_solve_stops_where_its_docstring_says(inner_solves: list[InnerSolve]) -> None:
+    """At ‖r‖ ≤ ‖r₀‖·min(‖r₀‖^θ, κ) with θ = 1 and κ = 0.03, and not before; κ is not 0.1."""
+    table = gv.datasets.low_rank_ratings(40, 200, 3, oversampling=3.0, noise=0.3, seed=5).ratings
+    rtrmc(gv.CompletionProblem(table, unobserved=0.05), spectral_start(table, 3), tol=1e-9)
+    inside = [one for one in inner_solves if not one.at_boundary]
+    for one in inside:
+        *before, last = one.norms
+        # The last residual is formed from the image of the step, which adds a few roundings.
+        assert last <= one.goal * (1 + 1e-9) and min(before) > one.goal
+    by_kappa = [one for one in inside if one.norms[0] > 0.1]
+    by_theta = [one for one in inside if one.norms[0] < 0.03]
+    assert by_kappa and by_theta
+    # κ = 0.1 would have stopped at residuals from which these went on.
+    assert any(norm < 0.1 * one.norms[0] for one in by_kappa for norm in one.norms[:-1])
+    # θ < 1 would have stopped some of these, a larger θ none of them so early.
+    assert any(norm < one.norms[0] ** 1.5 for one in by_theta for norm in one.norms[:-1])
+    assert any(one.norms[-1] > one.norms[0] ** 3 for one in by_theta)
+
+
+def test_its_preconditioner_is_the_curvature_at_each_item(inner_solves: list[InnerSolve]) -> None:
+    """M multiplies row i by s_i·WᵀW, and the result of M⁻¹ is projected to the tangent space."""
+    table = gv.datasets.low_rank_ratings(40, 200, 3, oversampling=3.0, noise=0.3, seed=5).ratings
+    problem, start = gv.CompletionProblem(table, unobserved=0.05), spectral_start(table, 3)
+    rtrmc(problem, start, max_outer=1)
+    here = problem.evaluate(start)
+    tangent = GRASSMANN.project(start, np.random.default_rng(0).standard_normal(start.shape))
+    rows = np.linalg.solve(here.curvature, tangent.T).T / here.item_scales[:, None]
+    found = inner_solves[0].model.precondition(tangent)
+    # The condition of WᵀW is below 100; two ways to invert it differ by some hundred roundings.
+    np.testing.assert_allclose(found, GRASSMANN.project(start, rows), rtol=0, atol=1e-12)

@@ -34,6 +34,15 @@ def test_the_demo_prints_one_object_and_nothing_else(tmp_path: Path) -> None:
     assert done.stderr == ""  # no progress bar where there is no terminal
 
 
+def test_the_demo_replaces_no_picture_unless_told(tmp_path: Path) -> None:
+    """It is refused before anything is computed."""
+    (tmp_path / "digits.png").write_bytes(b"mine")
+    done = call("demo", "--out", str(tmp_path))
+    assert done.returncode == 7 and done.stdout == ""
+    assert "already exists; choose another path, or use --overwrite" in done.stderr
+    assert (tmp_path / "digits.png").read_bytes() == b"mine"
+
+
 @pytest.mark.slow  # tests/demo prints the same table from one comparison
 def test_the_demo_prints_a_table(tmp_path: Path) -> None:
     done = call("demo", cwd=tmp_path)

@@ -1,5 +1,6 @@
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.datasets.rating_files import ROWS, u_data
@@ -8,6 +9,7 @@ from typer.testing import CliRunner
 from grassvine.cli.data import data_app
 from grassvine.datasets import SOURCES, fetch, store
 from grassvine.foundations.errors import DataError
+from grassvine.report.progress import ProgressBar
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +48,7 @@ def test_fetching_prints_the_path_and_reports_the_terms(
 ) -> None:
     calls: list[tuple[str, Path | None]] = []
 
-    def pretend(name: str, folder: Path | None, progress: object) -> Path:
+    def pretend(name: str, folder: Path | None, progress: object, watch: object) -> Path:
         calls.append((name, folder))
         return tmp_path / "there"
 
@@ -58,6 +60,25 @@ def test_fetching_prints_the_path_and_reports_the_terms(
     done = CliRunner().invoke(data_app, ["fetch", "ml-1m", "--folder", "x", "--json"])
     assert json.loads(done.stdout) == {"name": "ml-1m", "path": str(tmp_path / "there")}
     assert calls == [("ml-1m", None), ("ml-1m", Path("x"))]
+
+
+def test_downloading_and_checking_show_their_share_on_a_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[tuple[float, str | None]] = []
+
+    def pretend(name: str, folder: Path | None, progress: Any, watch: Any) -> Path:
+        progress(1_000_000, None)  # the size is unknown
+        progress(1_500_000, 3_000_000)
+        watch(0.25)
+        return tmp_path
+
+    monkeypatch.setattr(store, "fetch", pretend)
+    monkeypatch.setattr(
+        ProgressBar, "update", lambda _, share, title=None: shown.append((share, title))
+    )
+    assert CliRunner().invoke(data_app, ["fetch", "ml-1m"]).exit_code == 0
+    assert shown == [(0.5, "downloading ml-1m, 1.5 of 3.0 MB"), (0.25, "checking ml-1m")]
 
 
 def test_what_cannot_be_fetched_is_refused_with_the_reason() -> None:

@@ -51,6 +51,21 @@ def test_the_share_that_is_done_is_shown_on_a_terminal(
         assert all(word in shown for word in ("reading", title, "100%", "writing"))
 
 
+@pytest.mark.parametrize("command", ["complete", "compare", "fold-in"])
+def test_the_share_of_reading_and_solving_is_shown_on_a_terminal(
+    grassvine: Command, model: Path, ratings: Path, screen: io.StringIO, command: str
+) -> None:
+    options = {
+        "complete": (ratings, "--rank", 1),
+        "compare": (ratings, "--methods", "item-means", "--splits", 1),
+        "fold-in": (model, ratings, "--duplicates", "mean"),
+    }
+    assert grassvine(command, *options[command]).code == 0
+    for title in {"fold-in": ("reading", "solving")}.get(command, ("reading",)):
+        lines = [line for line in screen.getvalue().splitlines() if title in line]
+        assert lines and any("100%" in line for line in lines)
+
+
 def test_whole_numbers_become_text_where_the_model_has_text(
     grassvine: Command, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

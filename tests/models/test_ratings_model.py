@@ -1,6 +1,7 @@
 """Predictions, recommendations, and users solved without learning anew."""
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -333,3 +334,29 @@ def test_a_watcher_is_told_the_share_and_changes_no_bit(monkeypatch: pytest.Monk
     wanted = model.predict(USERS[:N_ITEMS], ITEMS, "nan")
     np.testing.assert_array_equal(found.ratings, wanted.ratings)
     assert shares == [step / model.shared.rank for step in range(1, model.shared.rank + 1)]
+
+
+def test_a_fold_in_reports_its_share() -> None:
+    """Users are solved in blocks, whose solutions do not depend on whether someone watches."""
+    model, table = ratings_model(), scarce_ratings(1)
+    users, films = ids("new ", N_USERS), ids("film ", N_ITEMS)
+    for fold_in in (model.fold_in, model.with_users):
+        shares: list[float] = []
+        watched = fold_in(users, films, table, watch=shares.append).model.private
+        alone = fold_in(users, films, table).model.private
+        assert shares == sorted(shares) and 0.0 < shares[0] < shares[-1] == 1.0
+        assert watched is not None and alone is not None
+        assert watched.weights.tobytes() == alone.weights.tobytes()
+
+
+@pytest.mark.parametrize(("threads", "calls"), [(1, 6), (4, 2)])
+def test_each_block_of_users_solved_is_reported(
+    monkeypatch: pytest.MonkeyPatch, threads: int, calls: int
+) -> None:
+    table, basis = scarce_ratings(), item_part(ratings(), paper=True).factors
+    cuts = np.linspace(0, table.n_users, 7).astype(int).tolist()
+    monkeypatch.setattr("grassvine.problems.completion.user_blocks", lambda _: list(pairwise(cuts)))
+    problem = gv.CompletionProblem(table, threads=threads)
+    shares: list[float] = []
+    assert problem.weights(basis, shares.append).tobytes() == problem.weights(basis).tobytes()
+    assert len(shares) == calls and shares == sorted(shares) and shares[-1] == 1.0

@@ -10,9 +10,11 @@ import pytest
 from tests import samples
 
 import grassvine as gv
+from grassvine.data import split_users
 from grassvine.foundations.errors import BasisError, OutputError
 from grassvine.report.displays.predictions import calibration
-from grassvine.report.run_pictures import run_pictures, write_run_pictures
+from grassvine.report.run_pictures import _final_error, run_pictures, write_run_pictures
+from grassvine.sums import BiasedFactorization
 
 
 def run(n_agents: int, method: Any = None) -> gv.Run:
@@ -80,3 +82,16 @@ def test_nothing_is_written_unless_all_can_be(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(OutputError, match="choose another folder"):
         write_run_pictures(tmp_path / "file", result.history, result.plan.network, result.bases)
+
+
+@pytest.mark.parametrize("n_agents", [1, 3])
+def test_an_exact_run_without_candidates_has_a_picture_of_its_training_error(n_agents: int) -> None:
+    table = samples.ratings()
+    method = BiasedFactorization(regularization=2.0)
+    plan = gv.Plan(table.n_items, 2, gv.networks.path(n_agents), method)
+    result = gv.run(plan, [gv.BiasedCompletionProblem(p) for p in split_users(table, n_agents)])
+    truth = np.repeat([1.0, 2.0], 5)
+    tables = {"held-out predictions": calibration(truth, truth + 0.5)}
+    pictures = run_pictures(result.history, plan.network, result.bases, tables)
+    assert list(pictures) == ["cost", "network", "error", "predictions"]
+    assert _final_error(tables) == ("all held-out values at the end: 0.5", 0.5)

@@ -43,7 +43,7 @@ def compare(
     from grassvine.jobs.comparison import compare as run_comparison
 
     choices: Any = {"duplicates": duplicates, "missing": missing}
-    with progress("reading"):
+    with progress("reading") as reading:
         table = read_ratings(
             ratings,
             separator=separator,
@@ -53,6 +53,7 @@ def compare(
             item=item,
             rating=rating,
             **choices,
+            watch=reading.update,
         )
     print_messages(table.assumed)
     names = [name.strip() for name in methods.split(",")]

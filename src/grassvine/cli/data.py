@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from grassvine.cli.output import print_messages
+from grassvine.cli.output import print_messages, progress
 
 data_app = typer.Typer(no_args_is_help=True, help="List and download published data sets.")
 
@@ -56,17 +56,17 @@ def fetch_source(
     as_json: AsJson = False,
 ) -> None:
     """Download and verify a data set, and print its folder."""
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
-
     from grassvine.datasets.sources import SOURCES
     from grassvine.datasets.store import fetch
 
     if name in SOURCES:
         print_messages([f"terms of {SOURCES[name].title}: {SOURCES[name].terms}"])
-    console = Console(stderr=True)
-    columns = (TextColumn(name), BarColumn(), DownloadColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-        task = bar.add_task(name, total=None)
-        path = fetch(name, folder, lambda done, all_: bar.update(task, completed=done, total=all_))
+    with progress(f"downloading {name}") as bar:
+
+        def downloaded(received: int, total: int | None) -> None:
+            if total:
+                size = f"{received / 1e6:.1f} of {total / 1e6:.1f} MB"
+                bar.update(min(received / total, 1.0), f"downloading {name}, {size}")
+
+        path = fetch(name, folder, downloaded, lambda share: bar.update(share, f"checking {name}"))
     typer.echo(json.dumps({"name": name, "path": str(path)}) if as_json else str(path))

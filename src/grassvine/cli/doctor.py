@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grassvine.cli import options
-from grassvine.cli.output import AsJson, print_messages, print_object, print_rows
+from grassvine.cli.output import AsJson, print_messages, print_object, print_rows, progress
 
 if TYPE_CHECKING:
     from grassvine.report.cluster_doctor import ClusterDiagnosis
@@ -31,7 +31,8 @@ def doctor(
     if engine == RAY:
         from grassvine.report.cluster_doctor import diagnose_cluster
 
-        cluster = diagnose_cluster(address, checkpoints)
+        with progress("checking the cluster") as bar:
+            cluster = diagnose_cluster(address, checkpoints, bar.update)
     if as_json:
         print_object({**found.as_object(), "cluster": cluster and cluster.as_object()})
         return

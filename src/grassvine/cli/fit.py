@@ -38,8 +38,8 @@ def run_job(
     if run is not None:
         refuse_folder(run, overwrite=overwrite)
         make_folder(run.absolute().parent)
-    with ProgressBar("reading", passing=True):
-        data = job.read()
+    with ProgressBar("reading", passing=True) as bar:
+        data = job.read(bar.update)
     print_messages(data.assumed)
     try:
         with ProgressBar("fitting", passing=True) as bar:

@@ -52,9 +52,15 @@ def predict(
 
     choice: Any = on_unknown
     check_table_path(out, overwrite=overwrite)
-    with progress("reading"):
+    with progress("reading") as bar:
         loaded = load(model)
-        asked = read_table(table, separator=separator, skip_rows=skip_rows, encoding=encoding)
+        asked = read_table(
+            table,
+            separator=separator,
+            skip_rows=skip_rows,
+            encoding=encoding,
+            watch=bar.update,
+        )
     print_messages(asked.assumed)
     with progress("predicting") as bar:
         if isinstance(loaded, RatingsModel):
@@ -118,8 +124,14 @@ def recommend(
         asked = users_named(loaded, user)
         owners = owner_ids(loaded, owner) if owner else None
     elif users:
-        with progress("reading"):
-            table = read_table(users, separator=separator, skip_rows=skip_rows, encoding=encoding)
+        with progress("reading") as bar:
+            table = read_table(
+                users,
+                separator=separator,
+                skip_rows=skip_rows,
+                encoding=encoding,
+                watch=bar.update,
+            )
         print_messages(table.assumed)
         asked, owners = users_listed(loaded, table, inspect(model).card.parameters.get("agents"))
     with progress("recommending") as bar:
@@ -162,32 +174,42 @@ def fold_in(
 ) -> None:
     """Add new users from their ratings without refitting, and recommend items to them."""
     from grassvine.data.tables import read_table
+    from grassvine.datasets.rating_files import TEXT
+    from grassvine.foundations.watch import part_of
     from grassvine.models.persistence.files import inspect, may_replace, save
     from grassvine.models.queries import load_ratings_model, new_ratings
 
     choices: Any = {"duplicates": duplicates, "missing": missing}
     if out is not None:
         may_replace(out, overwrite)
-    with progress("reading"):
-        loaded = load_ratings_model(model)
-        table = read_table(ratings, separator=separator, skip_rows=skip_rows, encoding=encoding)
     card = inspect(model).card
-    new = new_ratings(
-        loaded,
-        table,
-        user=user,
-        item=item,
-        rating=rating,
-        owner=card.parameters.get("agents"),
-        **choices,
-    )
+    with progress("reading") as bar:
+        loaded = load_ratings_model(model)
+        table = read_table(
+            ratings,
+            separator=separator,
+            skip_rows=skip_rows,
+            encoding=encoding,
+            watch=part_of(bar.update, 0.0, TEXT),
+        )
+        new = new_ratings(
+            loaded,
+            table,
+            user=user,
+            item=item,
+            rating=rating,
+            owner=card.parameters.get("agents"),
+            watch=part_of(bar.update, TEXT, 1.0),
+            **choices,
+        )
     print_messages(new.assumed)
-    with progress("solving"):
+    with progress("solving") as bar:
         folded = loaded.with_users(
             new.users_with_owners,
             new.items,
             new.ratings,
             unknown_items="drop" if drop_unknown else "raise",
+            watch=bar.update,
         )
     if n_dropped := folded.n_dropped:
         ratings = "1 rating" if n_dropped == 1 else f"{n_dropped} ratings"

@@ -72,7 +72,9 @@ def rerun(
             ]
         )
     with progress("fitting") as bar:
-        again = repeat(saved, data, chosen, (bar,))
+        again = repeat(
+            saved, data, chosen, (bar,), watch=lambda share: bar.update(share, "reading")
+        )
     print_report({"same": again.same, **again.result.report}, as_json)
     for name, (before, now) in again.other_versions.items():
         print_messages([f"{name} was {before} in the saved run and is now {now}."])

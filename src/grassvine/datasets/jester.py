@@ -16,6 +16,7 @@ from grassvine.datasets.published_text import (
     parse,
 )
 from grassvine.foundations.errors import DataError
+from grassvine.foundations.watch import Watch
 
 FILES = ("jester-data-1.csv",)
 SHEETS = ("*.xls", "*.xlsx")
@@ -24,7 +25,7 @@ NOT_RATED = 99
 MAX_RATING = 10
 
 
-def read_jester(path: str | os.PathLike[str]) -> RatingTable:
+def read_jester(path: str | os.PathLike[str], watch: Watch | None = None) -> RatingTable:
     """Read Jester data set 1, exported as CSV.
 
     Each line is a user, identified by the line number counted from 1: the number of ratings, then
@@ -35,6 +36,8 @@ def read_jester(path: str | os.PathLike[str]) -> RatingTable:
     ----------
     path : path
         The file, or a folder that contains ``jester-data-1.csv`` directly or one level deeper.
+    watch : callable, optional
+        Called with the completed fraction after each step.
     """
     import polars as pl
 
@@ -57,7 +60,7 @@ def read_jester(path: str | os.PathLike[str]) -> RatingTable:
         users.append(user + block.line)
         jokes.append(joke + 1)
         ratings.append(table[:, 1:][rated])
-    return ratings_from_arrays(*map(np.concatenate, (users, jokes, ratings)))
+    return ratings_from_arrays(*map(np.concatenate, (users, jokes, ratings)), watch=watch)
 
 
 def fault(line: bytes) -> str | None:

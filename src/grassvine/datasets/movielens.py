@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from grassvine.data.tables import RatingTable
-from grassvine.datasets.published import published_ratings
+from grassvine.datasets.published import READ, published_ratings
 from grassvine.datasets.published_text import (
     as_real,
     blocks,
@@ -18,6 +18,7 @@ from grassvine.datasets.published_text import (
     parse,
 )
 from grassvine.foundations.errors import DataError
+from grassvine.foundations.watch import Watch, part_of
 
 FILES = ("u.data", "ratings.dat", "ratings.csv")
 HEADER = b"userId,movieId,rating,timestamp"
@@ -43,7 +44,7 @@ class _Format:
         return None if fields[3].isdigit() else "has a time that is not an integer"
 
 
-def read_movielens(path: str | os.PathLike[str]) -> RatingTable:
+def read_movielens(path: str | os.PathLike[str], watch: Watch | None = None) -> RatingTable:
     """Read the ratings of a MovieLens data set.
 
     Parameters
@@ -52,6 +53,8 @@ def read_movielens(path: str | os.PathLike[str]) -> RatingTable:
         ``u.data`` (100K), ``ratings.dat`` (1M, 10M) or ``ratings.csv`` (20M, 25M, 32M, latest), or
         a folder that contains it directly or one level deeper. The format is detected from the
         first line, not from the file name.
+    watch : callable, optional
+        Called with the completed fraction as it grows.
     """
     import polars as pl
 
@@ -59,7 +62,7 @@ def read_movielens(path: str | os.PathLike[str]) -> RatingTable:
     form = _detect_format(file, first_line(file))
     schema = {"user": pl.UInt32, "movie": pl.UInt32, "rating": pl.Float32, "time": pl.Int64}
     parts: list[pl.DataFrame] = []
-    for block in blocks(file, form.n_headers):
+    for block in blocks(file, form.n_headers, part_of(watch, 0.0, READ)):
         # polars supports one-byte separators only
         frame = complete(parse(block.data.replace(form.separator, b"\t"), schema, "\t"))
         if frame is None or not frame["rating"].is_between(MIN_RATING, MAX_RATING).all():
@@ -71,7 +74,7 @@ def read_movielens(path: str | os.PathLike[str]) -> RatingTable:
         np.concatenate([part[name].to_numpy() for part in parts])
         for name in ("user", "movie", "rating")
     )
-    return published_ratings(file, user, movie, rating)
+    return published_ratings(file, user, movie, rating, watch)
 
 
 def _detect_format(file: Path, line: bytes) -> _Format:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grassvine.data.tables import RatingTable
-from grassvine.datasets.published import published_ratings
+from grassvine.datasets.published import READ, published_ratings
 from grassvine.datasets.published_text import (
     Block,
     blocks,
@@ -21,6 +21,7 @@ from grassvine.datasets.published_text import (
     some_files,
 )
 from grassvine.foundations.errors import DataError
+from grassvine.foundations.watch import Watch, part_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -30,7 +31,7 @@ MIN_RATING, MAX_RATING = 1, 5
 MOVIE_LINE = re.compile(rb"\d{1,9}:\s*")
 
 
-def read_netflix(path: str | os.PathLike[str]) -> RatingTable:
+def read_netflix(path: str | os.PathLike[str], watch: Watch | None = None) -> RatingTable:
     """Read the ratings of the Netflix Prize.
 
     Parameters
@@ -39,6 +40,8 @@ def read_netflix(path: str | os.PathLike[str]) -> RatingTable:
         A file in which a line ``movie:`` precedes that movie's lines ``user,rating,date``, or a
         folder that contains such files directly or one level deeper: the original
         ``training_set`` of ``mv_0000001.txt …``, or ``combined_data_1.txt … combined_data_4.txt``.
+    watch : callable, optional
+        Called with the completed fraction as it grows.
     """
     files = some_files(path, FILES, "the Netflix Prize")
     if len({(file.parent, file.name[:2]) for file in files}) > 1:
@@ -48,12 +51,13 @@ def read_netflix(path: str | os.PathLike[str]) -> RatingTable:
     users: list[NDArray[np.uint32]] = []
     movies: list[NDArray[np.uint32]] = []
     ratings: list[NDArray[np.uint8]] = []
-    for file in files:
+    for number, file in enumerate(files):
         line = first_line(file)
         if not MOVIE_LINE.fullmatch(line):
             refuse_line(file, 1, line, "is not 'movie:', with which Netflix files start")
         movie = 0
-        for block in blocks(file):
+        share = READ / len(files)
+        for block in blocks(file, watch=part_of(watch, number * share, (number + 1) * share)):
             frame = _rows(block, movie)
             movie = int(frame["movie"][-1])
             frame = frame.filter(frame["rating"] > 0)
@@ -63,7 +67,7 @@ def read_netflix(path: str | os.PathLike[str]) -> RatingTable:
     if not sum(map(len, ratings)):
         raise DataError(f"{path} contains movies but no ratings; download it again.")
     # With 100 million rows, free the parts of each column as soon as they are concatenated.
-    return published_ratings(path, _join(users), _join(movies), _join(ratings))
+    return published_ratings(path, _join(users), _join(movies), _join(ratings), watch)
 
 
 def _rows(block: Block, movie: int) -> "pl.DataFrame":

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from grassvine.data.tables.files.content import BYTE_ORDER_MARK, LONGEST_LINE, refuse_foreign
 from grassvine.foundations.errors import DataError
+from grassvine.foundations.watch import Watch
 
 if TYPE_CHECKING:
     import polars as pl
@@ -93,8 +94,12 @@ def refuse_line(path: Path, number: int, text: bytes, reason: str) -> NoReturn:
     )
 
 
-def blocks(path: Path, skip: int = 0) -> Iterator[Block]:
-    """Yield a file in blocks of complete lines, without its first ``skip`` lines."""
+def blocks(path: Path, skip: int = 0, watch: Watch | None = None) -> Iterator[Block]:
+    """Yield a file in blocks of complete lines, without its first ``skip`` lines.
+
+    ``watch`` is called with the fraction of the file before each further block.
+    """
+    size = path.stat().st_size
     with path.open("rb") as file:
         for _ in range(skip):
             file.readline()
@@ -106,6 +111,8 @@ def blocks(path: Path, skip: int = 0) -> Iterator[Block]:
             if lines:
                 yield Block(path, line, lines)
             line += data.count(b"\n")
+            if watch is not None:
+                watch(min(file.tell() / size, 1.0))
 
 
 def parse(data: bytes, schema: Mapping[str, Any], separator: str) -> "pl.DataFrame | None":

@@ -12,6 +12,13 @@ from grassvine.datasets import jester, netflix
 from grassvine.datasets.sources import SOURCES
 from grassvine.datasets.store import load_ratings, read_ratings_file
 from grassvine.foundations.errors import DataError, Option
+from grassvine.foundations.watch import Watch, part_of
+
+# The shares of reading a file, and of the rest, numbering its ratings: of CSV, and of Parquet.
+# Measured with seven million ratings; at each call the share differed from that of the time by
+# less than 0.25, with ids that were numbers or text, and with gzip. Not so for JSON lines, where
+# reading takes nearly all the time.
+TEXT, COLUMNAR = 0.5, 0.1
 
 
 def read_ratings(
@@ -28,6 +35,7 @@ def read_ratings(
     missing: Missing = "error",
     scale: Scale | None = None,
     shared_users: SharedUsers = "separate",
+    watch: Watch | None = None,
 ) -> RatingTable:
     """Read ratings.
 
@@ -41,17 +49,30 @@ def read_ratings(
         See :func:`read_table`.
     user, item, rating, agent, duplicates, missing, scale, shared_users
         See :func:`ratings_from_frame`. Published formats have fixed columns.
+    watch : callable, optional
+        Called with the completed fraction after each step.
     """
     name = os.fspath(source)
     chosen = [column for column in (user, item, rating, agent) if column is not None]
     if name in SOURCES and not Path(name).exists():
         _refuse_columns(name, chosen)
-        return replace(load_ratings(name), assumed=(f"{name} is {SOURCES[name].title}.",))
+        return replace(
+            load_ratings(name, watch=watch), assumed=(f"{name} is {SOURCES[name].title}.",)
+        )
     if name != "-" and _is_published(Path(name)):
         _refuse_columns(name, chosen)
-        return replace(read_ratings_file(name), assumed=(f"{name} is in a published format.",))
+        return replace(
+            read_ratings_file(name, watch), assumed=(f"{name} is in a published format.",)
+        )
+    table = read_table(
+        name,
+        separator=separator,
+        skip_rows=skip_rows,
+        encoding=encoding,
+        watch=part_of(watch, 0.0, TEXT),
+    )
     return ratings_from_frame(
-        read_table(name, separator=separator, skip_rows=skip_rows, encoding=encoding),
+        table,
         user=user,
         item=item,
         rating=rating,
@@ -60,6 +81,7 @@ def read_ratings(
         missing=missing,
         scale=scale,
         shared_users=shared_users,
+        watch=part_of(watch, COLUMNAR if table.lines is None else TEXT, 1.0),
     )
 
 

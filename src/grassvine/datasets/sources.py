@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from grassvine.data.tables import RatingTable
 from grassvine.data.tasks import Tasks
@@ -48,7 +47,7 @@ class Source:
 
     name: str
     title: str
-    read: Callable[[Path], RatingTable | Tasks]
+    read: Callable[..., RatingTable | Tasks]
     counts: Mapping[str, int]
     folders: tuple[str, ...]
     files: tuple[str, ...]

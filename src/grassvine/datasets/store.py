@@ -14,6 +14,7 @@ from grassvine.datasets.published_text import find_files, first_line, some_files
 from grassvine.datasets.sources import SOURCES, Source
 from grassvine.foundations.errors import DataError, OutputError, unknown
 from grassvine.foundations.files import make_folder
+from grassvine.foundations.watch import Watch
 
 VARIABLE = "GRASSVINE_DATA"
 
@@ -60,16 +61,18 @@ def find(source: Source, roots: Sequence[Path] | None = None) -> Path | None:
     return None
 
 
-def load_ratings(name: str, path: str | os.PathLike[str] | None = None) -> RatingTable:
+def load_ratings(
+    name: str, path: str | os.PathLike[str] | None = None, watch: Watch | None = None
+) -> RatingTable:
     """Read published ratings and check their counts and digest.
 
-    The parameters are those of :func:`locate`. A truncated or modified file raises DataError, even
-    if its path is given.
+    The parameters are those of :func:`locate`; ``watch`` is called with the completed fraction as
+    it grows. A truncated or modified file raises DataError, even if its path is given.
     """
     source = _source(name)
     if "ratings" not in source.counts:
         raise DataError(f"{source.title} contains tasks, not ratings; use load_tasks({name!r}).")
-    data = _load(source, locate(name, path))
+    data = _load(source, locate(name, path), watch=watch)
     assert isinstance(data, RatingTable)
     return data
 
@@ -84,21 +87,22 @@ def load_tasks(name: str, path: str | os.PathLike[str] | None = None) -> Tasks:
     return data
 
 
-def read_ratings_file(path: str | os.PathLike[str]) -> RatingTable:
+def read_ratings_file(path: str | os.PathLike[str], watch: Watch | None = None) -> RatingTable:
     """Read a file in the format of MovieLens, Netflix or Jester, detected from its first line."""
     files = some_files(path, (*movielens.FILES, *netflix.FILES, *jester.FILES), "published ratings")
     line = first_line(files[0])
     if netflix.MOVIE_LINE.fullmatch(line):
-        return netflix.read_netflix(path)
+        return netflix.read_netflix(path, watch)
     if line.count(b",") == jester.N_JOKES:
-        return jester.read_jester(path)
-    return movielens.read_movielens(path)
+        return jester.read_jester(path, watch)
+    return movielens.read_movielens(path, watch)
 
 
 def fetch(
     name: str,
     folder: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
+    watch: Watch | None = None,
 ) -> Path:
     """Download a data set, check it and return its folder.
 
@@ -112,8 +116,10 @@ def fetch(
         Parent of the data set's folder; by default :func:`cache_folder`.
     progress : callable, optional
         Called with the number of bytes received and their total, or None if it is unknown.
+    watch : callable, optional
+        Called with the completed fraction while the files are read to check them.
     """
-    return fetch_source(_source(name), folder, progress)
+    return fetch_source(_source(name), folder, progress, watch=watch)
 
 
 def fetch_source(
@@ -122,6 +128,7 @@ def fetch_source(
     progress: Progress | None = None,
     *,
     scheme: str = "https",
+    watch: Watch | None = None,
 ) -> Path:
     """Fetch a data set that need not be one of ``SOURCES``."""
     root = cache_folder() if folder is None else Path(folder)
@@ -129,7 +136,7 @@ def fetch_source(
     present = find(source, None if folder is None else [root])
     if present is not None:
         try:
-            _load(source, present)
+            _load(source, present, watch)
         except DataError:
             if present != target:  # do not replace a copy that we did not create
                 raise
@@ -153,7 +160,7 @@ def fetch_source(
                 received.replace(file)
             else:
                 unpack(received, source.member, file)
-            _load(source, file)
+            _load(source, file, watch)
             make_folder(target)
             file.replace(target / file.name)
         except DataError as cause:
@@ -182,9 +189,10 @@ def _roots() -> list[Path]:
     return [*([Path(given).expanduser()] if given else []), cache_folder()]
 
 
-def _load(source: Source, path: Path) -> RatingTable | Tasks:
-    """Read a data set and check its counts and digest."""
-    data = source.read(path)
+def _load(source: Source, path: Path, watch: Watch | None = None) -> RatingTable | Tasks:
+    """Read a data set and check its counts and digest; only ratings report the progress."""
+    watched = watch is not None and "ratings" in source.counts
+    data = source.read(path, watch=watch) if watched else source.read(path)
     found = _counts(data)
     for what, published in source.counts.items():
         if found[what] != published:

@@ -14,6 +14,7 @@ from grassvine.engines import Engine, RayEngine
 from grassvine.estimators.options import ENGINES, as_engine
 from grassvine.foundations.errors import Option, PlanError
 from grassvine.foundations.options import one_of
+from grassvine.foundations.watch import Watch
 from grassvine.models import Card
 from grassvine.models.persistence.forms import Model
 from grassvine.protocol import Observer
@@ -123,8 +124,8 @@ class Job(Protocol):
         """Folder for checkpoints, if any."""
         ...
 
-    def read(self) -> Any:
-        """Read the data."""
+    def read(self, watch: Watch | None = None) -> Any:
+        """Read the data; ``watch`` is called with the completed fraction as it grows."""
         ...
 
     def learn(self, data: Any, observers: Sequence[Observer] = ()) -> JobResult:

@@ -12,6 +12,7 @@ from grassvine.datasets import read_ratings
 from grassvine.estimators.completion import MatrixCompleter
 from grassvine.estimators.rating_models import Regularization
 from grassvine.foundations.errors import Option, PlanError
+from grassvine.foundations.watch import Watch
 from grassvine.jobs.base import EngineOptions, JobResult, run_report, stopwatch
 from grassvine.protocol import Observer
 from grassvine.report.run_pictures import run_tables
@@ -53,10 +54,10 @@ class CompletionJob(EngineOptions):
     shared_users: SharedUsers = "separate"
     stored: bool = False
 
-    def read(self) -> RatingTable | RatingDataset:
+    def read(self, watch: Watch | None = None) -> RatingTable | RatingDataset:
         """Read the ratings; with ``stored``, only their statistics."""
         if self.stored:
-            return self._dataset()
+            return self._dataset(watch)
         return read_ratings(
             self.data,
             separator=self.separator,
@@ -69,6 +70,7 @@ class CompletionJob(EngineOptions):
             duplicates=self.duplicates,
             missing=self.missing,
             shared_users=self.shared_users,
+            watch=watch,
         )
 
     def learn(
@@ -121,7 +123,7 @@ class CompletionJob(EngineOptions):
         }
         return JobResult(estimator, report, data.digest(), data.assumed, tables or {})
 
-    def _dataset(self) -> RatingDataset:
+    def _dataset(self, watch: Watch | None) -> RatingDataset:
         """Return the dataset whose parts the agents will read."""
         if self.holdout:
             raise PlanError(
@@ -147,4 +149,5 @@ class CompletionJob(EngineOptions):
             duplicates=self.duplicates,
             missing=self.missing,
             shared_users=self.shared_users,
+            watch=watch,
         )

@@ -12,6 +12,7 @@ from grassvine.estimators.multitask import MultitaskRegressor
 from grassvine.estimators.options import Rho
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError, Option
+from grassvine.foundations.watch import Watch
 from grassvine.jobs.base import EngineOptions, JobResult, run_report, stopwatch
 from grassvine.protocol import Observer
 from grassvine.report.run_pictures import run_tables
@@ -47,10 +48,14 @@ class MultitaskJob(EngineOptions):
     skip_rows: int = 0
     encoding: str | None = None
 
-    def read(self) -> TaskTable:
+    def read(self, watch: Watch | None = None) -> TaskTable:
         """Read the samples."""
         table = read_table(
-            self.data, separator=self.separator, skip_rows=self.skip_rows, encoding=self.encoding
+            self.data,
+            separator=self.separator,
+            skip_rows=self.skip_rows,
+            encoding=self.encoding,
+            watch=watch,
         )
         return tasks_from_frame(table, target=self.target, task=self.task)
 

@@ -7,6 +7,7 @@ from grassvine.data.tables import read_table
 from grassvine.data.tables.sample_table import SampleTable, samples_from_frame
 from grassvine.estimators.options import Rho
 from grassvine.estimators.pca import DecentralizedPCA
+from grassvine.foundations.watch import Watch
 from grassvine.jobs.base import EngineOptions, JobResult, run_report, stopwatch
 from grassvine.protocol import Observer
 
@@ -38,7 +39,7 @@ class PCAJob(EngineOptions):
     skip_rows: int = 0
     encoding: str | None = None
 
-    def read(self) -> SampleTable:
+    def read(self, watch: Watch | None = None) -> SampleTable:
         """Read the samples."""
         owner = self.agents if isinstance(self.agents, str) else None
         table = read_table(
@@ -46,6 +47,7 @@ class PCAJob(EngineOptions):
             separator=self.separator,
             skip_rows=self.skip_rows,
             encoding=self.encoding,
+            watch=watch,
         )
         return samples_from_frame(table, owner=owner)
 

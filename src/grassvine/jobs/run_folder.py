@@ -27,6 +27,7 @@ from grassvine.foundations.documents import parse_json
 from grassvine.foundations.errors import DataError, Option, OutputError
 from grassvine.foundations.files import exists
 from grassvine.foundations.folders import located, write_folder
+from grassvine.foundations.watch import Watch
 from grassvine.jobs.base import EngineOptions, Job, JobResult
 from grassvine.jobs.completion import CompletionJob
 from grassvine.jobs.multitask import MultitaskJob
@@ -159,8 +160,11 @@ def rerun(
     data: str | None = None,
     engine: EngineOptions | None = None,
     observers: Sequence[Observer] = (),
+    watch: Watch | None = None,
 ) -> Rerun:
     """Repeat a run; ``data`` may name a copy of its data.
+
+    ``watch`` is called with the completed fraction while the data are read.
 
     The run starts from the beginning: checkpoints are neither read nor written. It uses the given
     engine, by default the local one, and never the engine or address that the folder names: a Ray
@@ -173,7 +177,7 @@ def rerun(
         raise DataError(
             "the run read standard input; use ", Option("data", "FILE"), " with the same data."
         )
-    given = job.read()
+    given = job.read(watch)
     digest = given.digest()
     if digest != run.data_hash:
         raise DataError(

@@ -9,9 +9,14 @@ from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Indices
 from grassvine.foundations.errors import DataError, Option
 from grassvine.foundations.options import choice
+from grassvine.foundations.watch import Watch, part_of
 from grassvine.models.rating_parts import ItemPart, UserPart
 
 UnknownItems: TypeAlias = Literal["raise", "drop"]
+# The shares of the steps of a fold-in: new ratings matched to the items; with old ones, compared
+# and merged with these. Measured with seven million ratings, of which a million were new.
+MATCHED_ALONE = 0.5
+MATCHED, COMPARED, MERGED = 0.05, 0.55, 0.95
 
 
 def in_catalogue(
@@ -50,7 +55,9 @@ def in_catalogue(
     return table, n_dropped
 
 
-def joined(shared: ItemPart, old: UserPart, users: Ids, new: Ratings) -> UserPart:
+def joined(
+    shared: ItemPart, old: UserPart, users: Ids, new: Ratings, watch: Watch | None = None
+) -> UserPart:
     """Return old and new users together; users with new ratings are solved from all of theirs."""
     known = old.users.numbers(users.series, "user", users.owners)
     _refuse_several(old.users, users, known)
@@ -58,10 +65,13 @@ def joined(shared: ItemPart, old: UserPart, users: Ids, new: Ratings) -> UserPar
     ids, number = old.users.merged(users.take(added))
     of_old, of_new = number[: len(old.users)], number[known]
     of_new[added] = number[len(old.users) :]
-    seen = _joined_ratings(old.seen, new, of_old, of_new, len(ids))
+    seen = _joined_ratings(old.seen, new, of_old, of_new, len(ids), part_of(watch, 0.0, 1.0))
     touched = np.zeros(len(ids), dtype=bool)
     touched[of_new] = True
-    weights, biases = shared.solve(seen.take_values(touched[seen.users_of_values()]))
+    solving = part_of(watch, MERGED, 1.0)
+    solving(0.0)
+    own = seen.take_values(touched[seen.users_of_values()])
+    weights, biases = shared.solve(own, solving)
     kept = ~touched[of_old]
     weights[of_old[kept]], biases[of_old[kept]] = old.weights[kept], old.biases[kept]
     return UserPart(ids, weights, biases, seen)
@@ -79,11 +89,12 @@ def _refuse_several(old: Ids, new: Ids, known: Indices) -> None:
 
 
 def _joined_ratings(
-    old: Ratings, new: Ratings, of_old: Indices, of_new: Indices, n_users: int
+    old: Ratings, new: Ratings, of_old: Indices, of_new: Indices, n_users: int, watch: Watch
 ) -> Ratings:
     """Return all ratings with users renumbered; new ratings replace old ones."""
     by_old, by_new = of_old[old.users_of_values()], of_new[new.users_of_values()]
     replaced = np.isin(by_old * new.n_items + old.items, by_new * new.n_items + new.items)
+    watch(COMPARED)
     return Ratings.from_arrays(
         np.concatenate([by_old[~replaced], by_new]),
         np.concatenate([old.items[~replaced], new.items]),

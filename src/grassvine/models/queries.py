@@ -143,6 +143,7 @@ def new_ratings(
     duplicates: Duplicates = "error",
     missing: Missing = "error",
     owner: object = None,
+    watch: Watch | None = None,
 ) -> RatingTable:
     """Return the ratings of a table for fold-in; ``owner`` is as in :func:`predict_ratings`."""
     frame = table.frame
@@ -162,6 +163,7 @@ def new_ratings(
         agent=owned,
         duplicates=duplicates,
         missing=missing,
+        watch=watch,
     )
 
 

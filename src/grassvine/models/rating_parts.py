@@ -19,6 +19,7 @@ from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array, Indices, as_basis, as_matrix, as_numbers
 from grassvine.foundations.errors import BasisError, DataError
 from grassvine.foundations.options import real_number
+from grassvine.foundations.watch import Watch
 from grassvine.problems.completion import CompletionProblem
 from grassvine.sums.biased.problem import BiasedCompletionProblem, BiasedModel
 
@@ -30,9 +31,11 @@ class BiasedSolver:
     regularization: float
     bias_regularization: float
 
-    def solve(self, shared: "ItemPart", ratings: Ratings) -> tuple[Array, Array]:
+    def solve(
+        self, shared: "ItemPart", ratings: Ratings, watch: Watch | None = None
+    ) -> tuple[Array, Array]:
         """Return weights and biases of the users."""
-        return BiasedCompletionProblem(ratings).solve(self.model(shared))
+        return BiasedCompletionProblem(ratings).solve(self.model(shared), watch)
 
     def model(self, shared: "ItemPart") -> BiasedModel:
         """Return the model that users are solved with."""
@@ -52,11 +55,13 @@ class SubspaceSolver:
     unobserved: float = 0.0
     tikhonov: float = 0.0
 
-    def solve(self, shared: "ItemPart", ratings: Ratings) -> tuple[Array, Array]:
+    def solve(
+        self, shared: "ItemPart", ratings: Ratings, watch: Watch | None = None
+    ) -> tuple[Array, Array]:
         """Return weights of the users, and no biases."""
         centred = ratings.shifted(-shared.centre)
-        weights = CompletionProblem(centred, self.unobserved, self.tikhonov).weights(shared.factors)
-        return weights, np.zeros(ratings.n_users)
+        problem = CompletionProblem(centred, self.unobserved, self.tikhonov)
+        return problem.weights(shared.factors, watch), np.zeros(ratings.n_users)
 
 
 UserSolver: TypeAlias = BiasedSolver | SubspaceSolver
@@ -126,13 +131,16 @@ class ItemPart:
         """The number of columns of the factors."""
         return self.factors.shape[1]
 
-    def solve(self, ratings: Ratings) -> tuple[Array, Array]:
-        """Return weights (users×rank) and biases of users from their ratings of these items."""
-        return self.solver.solve(self, ratings)
+    def solve(self, ratings: Ratings, watch: Watch | None = None) -> tuple[Array, Array]:
+        """Return weights (users×rank) and biases of users from their ratings of these items.
 
-    def users_from(self, users: Ids, ratings: Ratings) -> "UserPart":
+        ``watch`` is called with the completed fraction as it grows.
+        """
+        return self.solver.solve(self, ratings, watch)
+
+    def users_from(self, users: Ids, ratings: Ratings, watch: Watch | None = None) -> "UserPart":
         """Solve users and keep them with their ratings."""
-        return UserPart(users, *self.solve(ratings), ratings)
+        return UserPart(users, *self.solve(ratings, watch), ratings)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

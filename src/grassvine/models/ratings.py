@@ -12,8 +12,14 @@ from grassvine.foundations.arrays import Array, Indices
 from grassvine.foundations.described import Described
 from grassvine.foundations.errors import DataError
 from grassvine.foundations.options import whole_number
-from grassvine.foundations.watch import Watch
-from grassvine.models.fold_in import UnknownItems, in_catalogue, joined
+from grassvine.foundations.watch import Watch, part_of
+from grassvine.models.fold_in import (
+    MATCHED,
+    MATCHED_ALONE,
+    UnknownItems,
+    in_catalogue,
+    joined,
+)
 from grassvine.models.ranking import best_in_row, best_items
 from grassvine.models.rating_parts import ItemPart, UserPart
 from grassvine.models.unknown import (
@@ -247,7 +253,12 @@ class RatingsModel(Described):
         )
 
     def fold_in(
-        self, users: Ids, items: Ids, ratings: Ratings, unknown_items: UnknownItems = "raise"
+        self,
+        users: Ids,
+        items: Ids,
+        ratings: Ratings,
+        unknown_items: UnknownItems = "raise",
+        watch: Watch | None = None,
     ) -> FoldIn:
         """Return a model of new users only, solved from their ratings with the shared part fixed.
 
@@ -258,12 +269,22 @@ class RatingsModel(Described):
             Indexed by position in ``users`` and ``items``.
         unknown_items : {"raise", "drop"}, default="raise"
             What to do with ratings of unknown items.
+        watch : callable, optional
+            Called with the completed fraction as it grows.
         """
         table, n_dropped = in_catalogue(self.shared, users, items, ratings, unknown_items)
-        return FoldIn(replace(self, private=self.shared.users_from(users, table)), n_dropped)
+        solving = part_of(watch, MATCHED_ALONE, 1.0)
+        solving(0.0)
+        private = self.shared.users_from(users, table, solving)
+        return FoldIn(replace(self, private=private), n_dropped)
 
     def with_users(
-        self, users: Ids, items: Ids, ratings: Ratings, unknown_items: UnknownItems = "raise"
+        self,
+        users: Ids,
+        items: Ids,
+        ratings: Ratings,
+        unknown_items: UnknownItems = "raise",
+        watch: Watch | None = None,
     ) -> FoldIn:
         """Return the model with these users added; the parameters are those of :meth:`fold_in`.
 
@@ -271,9 +292,10 @@ class RatingsModel(Described):
         the same item replaces the old one. All other users stay the same to the last bit.
         """
         if self.private is None:
-            return self.fold_in(users, items, ratings, unknown_items)
+            return self.fold_in(users, items, ratings, unknown_items, watch)
         table, n_dropped = in_catalogue(self.shared, users, items, ratings, unknown_items)
-        private = joined(self.shared, self.private, users, table)
+        part_of(watch, 0.0, MATCHED)(1.0)
+        private = joined(self.shared, self.private, users, table, watch)
         return FoldIn(replace(self, private=private), n_dropped)
 
     def _facts(self) -> dict[str, object]:

@@ -8,6 +8,7 @@ import numpy as np
 from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.parallel import map_in_order
+from grassvine.foundations.watch import Watch
 
 MAX_BLOCKS = 64
 LEAST_VALUES_IN_BLOCK = 1 << 17
@@ -31,15 +32,25 @@ def add_blocks(
     blocks: list[Block],
     shapes: tuple[tuple[int, ...], ...],
     threads: int,
+    watch: Watch | None = None,
 ) -> list[Array]:
-    """Compute sums of the given shapes for each block, and add them up in order."""
+    """Compute sums of the given shapes for each block, and add them up in order.
+
+    ``watch`` is called with the completed fraction of the blocks as it grows.
+    """
 
     def fill(block: Block) -> list[Array]:
         sums = [np.zeros(shape) for shape in shapes]
         run(block, sums)
         return sums
 
-    total, *rest = map_in_order(fill, blocks, threads)
+    parts: list[list[Array]] = []
+    at_once = len(blocks) if watch is None else threads
+    for first in range(0, len(blocks), at_once):
+        parts += map_in_order(fill, blocks[first : first + at_once], threads)
+        if watch is not None:
+            watch(len(parts) / len(blocks))
+    total, *rest = parts
     for part in rest:
         for array, more in zip(total, part, strict=True):
             array += more

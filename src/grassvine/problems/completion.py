@@ -28,6 +28,7 @@ from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError
 from grassvine.foundations.options import real_number, whole_number
+from grassvine.foundations.watch import Watch
 from grassvine.problems.base import Evaluation, as_argument
 from grassvine.problems.blocks import Block, add_blocks, user_blocks
 
@@ -87,11 +88,14 @@ class CompletionProblem:
             squared_error=float(totals[1]),
         )
 
-    def weights(self, basis: Array) -> Array:
-        """Return the users' weights W, users×rank; zero for a user without ratings."""
+    def weights(self, basis: Array, watch: Watch | None = None) -> Array:
+        """Return the users' weights W, users×rank; zero for a user without ratings.
+
+        ``watch`` is called with the completed fraction as it grows.
+        """
         basis = as_argument(self, basis)
         weights = np.zeros((self.ratings.n_users, basis.shape[1]))
-        self._sum_over_users(_kernels().solve_users, basis, (weights,), ())
+        self._sum_over_users(_kernels().solve_users, basis, (weights,), (), watch)
         return weights
 
     def hessian_product(self, basis: Array, direction: Array) -> Array:
@@ -178,6 +182,7 @@ class CompletionProblem:
         basis: Array,
         arguments: tuple[Array, ...],
         shapes: tuple[tuple[int, ...], ...],
+        watch: Watch | None = None,
     ) -> list[Array]:
         """Run a kernel over all blocks and add up its sums."""
         table = (self.ratings.starts, self.ratings.items, self.ratings.values)
@@ -186,7 +191,7 @@ class CompletionProblem:
         def run(users: Block, sums: list[Array]) -> None:
             kernel(*users, *table, basis, self.unobserved, ridge, *arguments, *sums)
 
-        return add_blocks(run, self._blocks, shapes, self.threads)
+        return add_blocks(run, self._blocks, shapes, self.threads, watch)
 
 
 def _kernels() -> ModuleType:

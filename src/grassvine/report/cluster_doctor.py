@@ -14,12 +14,16 @@ import numpy as np
 
 from grassvine.engines.ray.cluster import ray_cluster
 from grassvine.foundations.files import make_folder
+from grassvine.foundations.watch import Watch, part_of
 from grassvine.report.doctor import version_of
 
 PACKAGES = ("grassvine", "numpy", "scipy", "numba", "safetensors", "ray")
 TIMEOUT = 60.0  # seconds
 MESSAGE_MEGABYTES, N_EXCHANGES = 0.4, 20
 MIN_STORE = 1.0  # GB
+# The shares of the time until Ray is connected and its nodes are checked; measured with a new local
+# cluster.
+CONNECTED, CHECKED = 0.55, 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +61,18 @@ class ClusterDiagnosis:
 
 
 def diagnose_cluster(
-    address: str | None = None, checkpoint_dir: str | None = None
+    address: str | None = None, checkpoint_dir: str | None = None, watch: Watch | None = None
 ) -> ClusterDiagnosis:
-    """Check every node of a cluster, by default of a new local one."""
+    """Check every node of a cluster, by default of a new local one.
+
+    ``watch`` is called with the completed fraction after each step.
+    """
+    done = part_of(watch, 0.0, 1.0)
     folder = make_folder(checkpoint_dir).absolute() if checkpoint_dir else None
     with ray_cluster(address) as ray:
+        done(CONNECTED)
         nodes = _nodes(ray, folder)
+        done(CHECKED)
         token = os.environ.get("RAY_AUTH_MODE") == "token"
         usable = sum(not node.trouble for node in nodes)
         return ClusterDiagnosis(

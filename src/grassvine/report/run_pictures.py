@@ -3,6 +3,7 @@
 What is not in the history of a run, a picture takes from its tables (:func:`run_tables`).
 """
 
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -22,11 +23,13 @@ from grassvine.report.displays import (
     NetworkDisplay,
     PredictionsDisplay,
     SearchDisplay,
+    TrainingErrorDisplay,
     ValidationDisplay,
 )
 from grassvine.report.displays.canvas import SHAPE
 from grassvine.report.displays.predictions import calibration
 from grassvine.report.displays.traces import uses_sums
+from grassvine.report.displays.training_error import training_errors
 from grassvine.report.figure import SETTINGS, render
 
 VALIDATION, HELD_OUT, TRAINING = "validation", "held-out predictions", "training predictions"
@@ -64,8 +67,11 @@ def run_pictures(
     """Return PNG pictures of a run by name; the same run gives the same bytes.
 
     Agents of exact methods share one subspace, so their runs have no pictures of agreement and
-    angles. If ``tables`` has the candidates of the run (``"validation"``) or its predictions
-    (``"held-out predictions"``, ``"training predictions"``), there are pictures of these.
+    angles, but one of the error: that of each candidate on held-out values, or the training error
+    if nothing was chosen. Principal components have none, because their cost is the error, halved
+    and less a constant. If ``tables`` has the candidates of the run (``"validation"``) or its
+    predictions (``"held-out predictions"``, ``"training predictions"``), there are pictures of
+    these.
     """
     tables, sums = tables or {}, uses_sums(history)
     path, x = tables.get(VALIDATION, {}), "updates" if sums else "slots"
@@ -82,6 +88,8 @@ def run_pictures(
         draw["angles"] = lambda ax: AnglesDisplay.from_bases(bases, ax=ax)
     if "n_sums" in path:
         draw["error"] = lambda ax: SearchDisplay(path).plot(ax)
+    elif sums and len((errors := training_errors(history))[0]):
+        draw["error"] = lambda ax: TrainingErrorDisplay(*errors, _final_error(tables)).plot(ax)
     if path:
         draw["validation"] = lambda ax: ValidationDisplay(path).plot(ax)
     for name, what in PREDICTIONS.items():
@@ -117,6 +125,16 @@ def write_run_pictures(
         raise exists(present[0])
     make_folder(folder)
     return tuple(write_whole(path, data) for path, data in pictures.items())
+
+
+def _final_error(tables: Tables) -> tuple[str, float] | None:
+    """Return the RMSE of the predictions of a run, and of which values it is."""
+    for name, what in PREDICTIONS.items():
+        if name in tables:
+            counts, squares = tables[name]["count"], tables[name]["squared_error"]
+            rmse = math.sqrt(float(squares.sum()) / max(float(counts.sum()), 1.0))
+            return f"all {what} at the end: {rmse:.4g}", rmse
+    return None
 
 
 def _picture(draw: Callable[[Any], Any]) -> bytes:

@@ -54,6 +54,7 @@ class SumAgent:
         self._total = np.zeros(0)
         self._decisions = packed([])
         self._log_entry: State = {}
+        self._mse = math.nan  # at the last point that this agent evaluated and the program took
         with one_blas_thread():
             part = first_part(program)
         self._iterate = part.iterate
@@ -113,7 +114,7 @@ class SumAgent:
             slot=slot,
             update=self._updates,
             cost=self._iterate.cost,
-            mse=math.nan,
+            mse=self._mse if self._iterate.mse is None else self._iterate.mse,
             gradient_norm=self._iterate.gradient_norm,
             neighbour=inbox[0].sender,
             distance=0.0,
@@ -149,7 +150,7 @@ class SumAgent:
     def snapshot(self) -> State:
         """Return the state, a checksum of totals and decisions, and the current partial sum."""
         self._compute_part()
-        return {**self._checked_state(), "partial": self._partial}
+        return {**self._checked_state(), "partial": self._partial, "mse": self._known_mse()}
 
     def restore(self, log_entries: Iterable[State], snapshot: State) -> None:
         """Replay the totals, and compute this agent's part of the current sum."""
@@ -160,7 +161,10 @@ class SumAgent:
             what, reached = f"the snapshot of agent {self._id}", self._checked_state()
             shapes = {name: array.shape for name, array in reached.items()}
             size = np.size(snapshot.get("partial", ()))
-            arrays = checked_arrays(snapshot, {**shapes, "partial": (size,)}, what)
+            n_known = min(np.size(snapshot.get("mse", ())), 1)
+            arrays = checked_arrays(
+                snapshot, {**shapes, "partial": (size,), "mse": (n_known,)}, what
+            )
             require_equal_state(arrays, reached, what)
             self._compute_part()
         if size != self._part.size:
@@ -169,9 +173,14 @@ class SumAgent:
                 "pass the snapshot of the same agent and plan."
             )
         self._partial = arrays["partial"]
+        self._mse = float(arrays["mse"][0]) if n_known else math.nan
 
     def _checked_state(self) -> State:
         return {**self.state(), "checksum": np.array([self._checksum], dtype=np.int64)}
+
+    def _known_mse(self) -> Array:
+        """Return the last error known, as an array of at most one number."""
+        return np.array([] if math.isnan(self._mse) else [self._mse])
 
     def _replay(self, log_entry: State) -> None:
         what = f"log entry {self._updates} of agent {self._id}"
@@ -213,6 +222,8 @@ class SumAgent:
             self._pending = lambda: (np.zeros(0),)
         else:
             self._iterate, self._pending = part.iterate, part.compute
+        if (mse := self._iterate.mse) is not None and not math.isnan(mse):
+            self._mse = mse
         decisions.require_all()
         taken = np.array(decisions.taken, dtype=np.float64)
         self._updates += 1

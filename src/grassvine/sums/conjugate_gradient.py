@@ -48,6 +48,7 @@ class Point:
     euclidean_gradient: Array
     gram: Array
     monitored: float = 0.0  # the number that a monitor computes
+    mse: float | None = math.nan  # of this agent alone, as in ``Iterate``
 
     @property
     def gradient(self) -> Array:
@@ -57,7 +58,8 @@ class Point:
     @property
     def iterate(self) -> Iterate:
         """The iterate that is reported to others."""
-        return Iterate(self.basis, self.cost, float(np.linalg.norm(self.gradient)))
+        norm = float(np.linalg.norm(self.gradient))
+        return Iterate(self.basis, self.cost, norm, mse=self.mse)
 
 
 class Preconditioner(Protocol):
@@ -121,9 +123,12 @@ def evaluate(
     problem: TwiceDifferentiable, basis: Array, iterate: Iterate, monitor: Monitor | None = None
 ) -> Subprogram[Point]:
     """Evaluate the problems of all agents at a basis."""
+    mse: float | None = None
 
     def own() -> tuple[Array, Array, Array]:
+        nonlocal mse
         here = problem.evaluate(basis)
+        mse = here.squared_error / problem.n_values if problem.n_values else math.nan
         # Some problems have no squared error; their NaN must not enter the sum.
         error = 0.0 if math.isnan(here.squared_error) else here.squared_error
         numbers = [here.cost, error, *([monitor.count(basis)] if monitor else [])]
@@ -131,7 +136,8 @@ def evaluate(
 
     euclidean_gradient, gram, sums = yield from all_reduce(iterate, own)
     cost, squared_error, *monitored = map(float, sums)
-    return Point(basis, cost, squared_error, euclidean_gradient, gram, *monitored)
+    monitored_sum = monitored[0] if monitored else 0.0
+    return Point(basis, cost, squared_error, euclidean_gradient, gram, monitored_sum, mse)
 
 
 def conjugate_gradient(

@@ -62,7 +62,7 @@ def complete_by_rank(problem: CompletesRatings, rank: int, seed: int, tol: float
     if not unregularised:
         return (yield from _attempt(problem, rank, seed, known, final))
     stopping = replace(final, n_iter_no_change=N_ITER_NO_CHANGE, steady=STEADY)
-    best = yield from _attempt(problem, rank, seed, known, stopping)
+    first = best = yield from _attempt(problem, rank, seed, known, stopping)
     for attempt in range(1, MAX_ATTEMPTS):
         if best.converged:
             break
@@ -71,6 +71,8 @@ def complete_by_rank(problem: CompletesRatings, rank: int, seed: int, tol: float
         best, worse = (other, best) if lower else (best, other)
         if (yield from decide(worse.point.cost <= (1.0 + EQUAL_COST) * best.point.cost)):
             break
+    if not first.converged:  # a replayed program does not know the errors of its attempts
+        best = replace(best, point=replace(best.point, mse=math.nan))
     if not best.converged:
         blocks = ItemBlocks(problem, known.density)
         best = yield from conjugate_gradient(problem, best.point.basis, blocks, final)

@@ -34,7 +34,10 @@ class Iterate:
     """The current point of a program: a basis, the cost of all agents, and the gradient norm.
 
     ``candidates`` are the columns of a table of the candidates validated so far, if any, and
-    ``share`` is the estimated share of the program that is done, if known.
+    ``share`` is the estimated share of the program that is done, if known. ``mse`` is the mean
+    squared error at this point over the values of this agent alone that are being fitted: a
+    by-product of its part of the sum, which is not sent. It is NaN if unknown, and None if the
+    program was replayed, so that the point was not evaluated again.
 
     Models with more than a basis are subclasses that override the methods for their arrays and
     their fit to one agent's data; agents and engines use only these methods.
@@ -45,6 +48,7 @@ class Iterate:
     gradient_norm: float = math.nan
     candidates: Mapping[str, Array] = field(default_factory=dict)
     share: float = math.nan
+    mse: float | None = math.nan
 
     def arrays(self) -> dict[str, Array]:
         """Return the fitted model as named arrays."""

@@ -60,14 +60,19 @@ class CandidateLog:
 
 
 def with_candidates(program: Program, log: CandidateLog) -> Program:
-    """Run a program with the candidates of its log added to all its iterates."""
+    """Run a program with the candidates of its log added to all its iterates.
+
+    The errors of an agent's own values are omitted, because they belong to fits of different
+    values, which the held-out errors of the candidates compare.
+    """
 
     def counted(iterate: Iterate) -> Iterate:
         log.n_sums += 1
-        return replace(iterate, candidates=log.columns())
+        return replace(iterate, candidates=log.columns(), mse=math.nan)
 
     outcome = yield from map_iterates(program, counted)
-    return replace(outcome, iterate=replace(outcome.iterate, candidates=log.columns()))
+    ending = replace(outcome.iterate, candidates=log.columns(), mse=math.nan)
+    return replace(outcome, iterate=ending)
 
 
 def with_share(program: Program, estimate: Estimate) -> Program:

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import shutil
+import tracemalloc
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from grassvine.data.ids import Ids
 from grassvine.foundations import folders
 from grassvine.foundations.errors import ModelError, OutputError
 from grassvine.models import Card, RatingsModel, TasksModel, inspect, load, save
+from grassvine.models.persistence.folder import open_folder
 
 CARD = Card(
     title="films — «ünïcode»",
@@ -163,6 +165,37 @@ def test_nothing_is_replaced_unless_it_is_a_model_and_may_be(saved: Path, tmp_pa
     (tmp_path / "empty").mkdir()
     assert_same(load(save(new, tmp_path / "empty")), new)
     assert names(tmp_path) == {"model", "file", "empty"}
+
+
+def test_a_save_flushes_its_files_its_folder_and_the_one_above(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushed: list[Path] = []
+    flush = os.fsync
+
+    def fsync(descriptor: int) -> None:
+        flushed.append(Path(os.readlink(f"/proc/self/fd/{descriptor}")))
+        flush(descriptor)
+
+    if not Path("/proc/self/fd").is_dir():
+        pytest.skip("the system does not name open files")
+    monkeypatch.setattr(os, "fsync", fsync)
+    save(ratings_model(), tmp_path / "model")
+    files, (folder, above) = flushed[:-2], flushed[-2:]
+    assert {path.name for path in files} == SHARED | PRIVATE
+    assert all(path.parent == folder for path in files) and above == tmp_path
+
+
+@pytest.mark.parametrize("size", [2**21, 2**24])
+def test_large_files_are_hashed_in_pieces(tmp_path: Path, size: int) -> None:
+    (tmp_path / "large").write_bytes(bytes(size))
+    with open_folder(tmp_path, {"large"}) as folder:
+        tracemalloc.start()
+        digest = folder.sha256("large")
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert digest == hashlib.sha256(bytes(size)).hexdigest()
+    assert peak < 2**20
 
 
 @pytest.mark.parametrize("at", ["fsync", "exchange", "first rename", "second rename"])

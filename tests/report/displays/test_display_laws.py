@@ -23,6 +23,7 @@ from grassvine.report.displays import (
     NetworkDisplay,
     PredictionsDisplay,
     SearchDisplay,
+    TrainingErrorDisplay,
     ValidationDisplay,
 )
 
@@ -41,6 +42,7 @@ DISPLAYS: dict[str, Callable[[Any], Any]] = {
     "angles": lambda ax: AnglesDisplay.from_bases(GOSSIP.bases, ax=ax),
     "validation": lambda ax: ValidationDisplay(PATH).plot(ax),
     "search": lambda ax: SearchDisplay(PATH).plot(ax),
+    "training error": lambda ax: TrainingErrorDisplay(np.arange(3.0), np.ones((2, 3))).plot(ax),
     "candidates": lambda ax: CandidatesDisplay(EXACT.history, PATH).plot(ax),
     "predictions": lambda ax: PredictionsDisplay.from_predictions(TRUTH, TRUTH**2, ax=ax),
 }

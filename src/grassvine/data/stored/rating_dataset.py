@@ -25,6 +25,7 @@ from grassvine.data.tables.rating_table import (
 )
 from grassvine.foundations.arrays import Indices
 from grassvine.foundations.errors import DataError, unknown
+from grassvine.foundations.watch import Watch
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +72,7 @@ class RatingDataset:
         missing: Missing = "error",
         scale: Scale | None = None,
         shared_users: SharedUsers = "separate",
+        watch: Watch | None = None,
     ) -> "RatingDataset":
         """Create a dataset from Parquet files with a column that names the agent of each rating.
 
@@ -85,11 +87,13 @@ class RatingDataset:
             The columns; found by name if omitted.
         duplicates, missing, scale, shared_users
             As in :func:`ratings_from_frame`. Duplicates are found when the agents read their parts.
+        watch : callable, optional
+            Called with the completed fraction after each scan of the files.
         """
         rules = RatingRules(duplicates, missing, scale, shared_users)
         chosen = {"user": user, "item": item, "rating": rating}
         found = find_ratings(_absolute(source), chosen, agent)
-        scan = scan_ratings(found, rules)
+        scan = scan_ratings(found, rules, watch=watch)
         assert scan.agents is not None
         names = scan.agents.to_list()
         return cls._of([found.place] * len(names), names, [scan], rules, found.assumed)

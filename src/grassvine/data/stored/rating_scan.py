@@ -15,6 +15,7 @@ from grassvine.data.stored.lazy_tables import collect
 from grassvine.data.stored.rating_place import FoundRatings, RatingPlace
 from grassvine.data.tables.rating_rules import RatingRules
 from grassvine.foundations.errors import DataError, Option
+from grassvine.foundations.watch import Watch, part_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -52,13 +53,17 @@ class RatingScan:
     highest: float
 
 
-def scan_ratings(found: FoundRatings, rules: RatingRules, number: int = 0) -> RatingScan:
+def scan_ratings(
+    found: FoundRatings, rules: RatingRules, number: int = 0, watch: Watch | None = None
+) -> RatingScan:
     """Compute the statistics of a table; raise an error if its content is invalid.
 
     Parameters
     ----------
     number : int, default=0
         Index of the agent that holds all rows, if no column names the agents.
+    watch : callable, optional
+        Called with the completed fraction after each scan of the table.
     """
     import polars as pl
 
@@ -69,14 +74,18 @@ def scan_ratings(found: FoundRatings, rules: RatingRules, number: int = 0) -> Ra
     table = found.table.select(pl.col(column).alias(role) for role, column in names.items())
     table = _with_numbers(table, place)
     n_rows, lowest, highest = _checked(table, rules, source)
+    done = part_of(watch, 0.0, 1.0)
+    n_scans = 3 + _n_shares(n_rows)
+    done(1 / n_scans)
     rows = table.filter(pl.col("rating").is_finite())
     by_item = collect(rows.group_by("item").len(), source)
+    done(2 / n_scans)
     if place.agent is None:
         agents, rows = None, rows.with_columns(agent=pl.lit(number))
     else:
         named = collect(rows.select("agent").unique(), source)["agent"]
         agents = as_column(named, "agent").sort()
-    users = _users(rows, n_rows, source)
+    users = _users(rows, _n_shares(n_rows), source, part_of(watch, 3 / n_scans, 1.0))
     owner = users["agent"]
     if agents is not None:
         owner = as_column(owner, "agent").replace_strict(
@@ -170,14 +179,22 @@ def _n_missing(name: str, kind: "pl.DataType") -> "pl.Expr":
     return missing.sum()
 
 
-def _users(rows: "pl.LazyFrame", n_rows: int, source: str) -> "pl.DataFrame":
+def _n_shares(n_rows: int) -> int:
+    return min(MAX_SHARES, -(-n_rows // ROWS_AT_ONCE))
+
+
+def _users(rows: "pl.LazyFrame", n_shares: int, source: str, watch: Watch) -> "pl.DataFrame":
     """Return the distinct pairs of user and agent."""
     import polars as pl
 
-    n_shares = min(MAX_SHARES, -(-n_rows // ROWS_AT_ONCE))
+    watch(0.0)
     pairs = rows.select("user", "agent")
     shares = (
         pairs.filter(pl.col("user").hash() % n_shares == share) if n_shares > 1 else pairs
         for share in range(n_shares)
     )
-    return pl.concat([collect(share.unique(), source) for share in shares])
+    found = []
+    for share in shares:
+        found.append(collect(share.unique(), source))
+        watch(len(found) / n_shares)
+    return pl.concat(found)

@@ -13,6 +13,7 @@ from grassvine.foundations.arrays import Array, Indices
 from grassvine.foundations.errors import DataError, Option, counted
 from grassvine.foundations.memory import require_memory
 from grassvine.foundations.options import choice, whole_number
+from grassvine.foundations.watch import Watch, part_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,6 +23,9 @@ DUPLICATES = ("error", "mean", "last")
 RATING_BYTES = 200  # peak memory per rating while a model is fitted; measured with 1.8 million
 SharedUsers = Literal["separate", "error"]
 SHARED_USERS = ("separate", "error")
+# Shares of the steps in which a table is made: users and items numbered, entries in order of time,
+# entries sorted. Measured with seven million ratings, with ids that are numbers and text.
+USERS, ITEMS, BY_TIME, SORTED = 0.05, 0.1, 0.2, 0.8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -181,7 +185,11 @@ class RepeatedRatings(DataError):
 
 
 def make_table(
-    rows: Rows, duplicates: str, assumed: tuple[str, ...], shared_users: str = "separate"
+    rows: Rows,
+    duplicates: str,
+    assumed: tuple[str, ...],
+    shared_users: str = "separate",
+    watch: Watch | None = None,
 ) -> RatingTable:
     """Number users, items and agents, and ensure that each user rates each item once.
 
@@ -191,8 +199,11 @@ def make_table(
     choice("duplicates", duplicates, DUPLICATES, error=DataError)
     choice("shared_users", shared_users, SHARED_USERS, error=DataError)
     require_ratings_memory(len(rows.values), f"a table of {len(rows.values):,} ratings")
+    done = part_of(watch, 0.0, 1.0)
     users, user = Ids.number(rows.users, "user")
+    done(USERS)
     items, item = Ids.number(rows.items, "item")
+    done(ITEMS)
     owners, agents = None, None
     if rows.agents is not None:
         agents, agent = Ids.number(rows.agents, "agent")
@@ -204,8 +215,10 @@ def make_table(
         users, user, owners = owned.users, owned.user, owned.owners
     value = rows.values
     order = np.argsort(value if duplicates == "mean" else rows.time_order(), kind="stable")
+    done(BY_TIME)
     order = order[order_of_entries(user[order], item[order], len(items))]
     user, item, value = user[order], item[order], value[order]
+    done(SORTED)
     again = (np.diff(user) == 0) & (np.diff(item) == 0)
     n_repeated = int(again.sum())
     if n_repeated:

@@ -6,6 +6,7 @@ from grassvine.report.displays.convergence import ConvergenceDisplay
 from grassvine.report.displays.network import NetworkDisplay
 from grassvine.report.displays.predictions import PredictionsDisplay
 from grassvine.report.displays.search import SearchDisplay
+from grassvine.report.displays.training_error import TrainingErrorDisplay
 from grassvine.report.displays.validation import CandidatesDisplay, ValidationDisplay
 
 __all__ = [
@@ -16,5 +17,6 @@ __all__ = [
     "NetworkDisplay",
     "PredictionsDisplay",
     "SearchDisplay",
+    "TrainingErrorDisplay",
     "ValidationDisplay",
 ]

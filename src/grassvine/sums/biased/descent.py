@@ -165,23 +165,32 @@ def minimise(
 ) -> Subprogram[tuple[Point, str]]:
     """Minimise F from a model; return the best point and the reason for stopping."""
 
-    def evaluate(trial: BiasedIterate, best: BiasedIterate) -> Subprogram[Point]:
-        """Evaluate F and its gradient; until the sum is there, observers see the best iterate."""
+    def evaluate(
+        trial: BiasedIterate, best: BiasedIterate
+    ) -> Subprogram[tuple[Point, BiasedIterate]]:
+        """Evaluate F and its gradient; until the sum is there, observers see the best iterate.
+
+        Return the point, which agents have in common, and its iterate with this agent's error.
+        """
+        mse: float | None = None
 
         def own() -> tuple[float, Array, Array, Array]:
+            nonlocal mse
             found = problem.evaluate(trial.model)
+            mse = found.squared_error / problem.n_values if problem.n_values else math.nan
             return found.cost, found.factor_gradient, found.bias_gradient, found.gram
 
-        return _point(trial, (yield from all_reduce(best, own)), statistics)
+        point = _point(trial, (yield from all_reduce(best, own)), statistics)
+        return point, replace(point.iterate, mse=mse)
 
     first = _iterate(model)
-    here = yield from evaluate(first, first)
+    here, seen = yield from evaluate(first, first)
     line, step, costs = _steepest(here), 1.0, [here.cost]
     for _ in range(criteria.max_iter - 1):
         rounding = float(np.finfo(float).eps) * here.cost
         if not (yield from decide(-line.derivative * step > rounding)):
-            return here, "no step reduces the cost any further"
-        there = yield from evaluate(_moved(here, line, step), here.iterate)
+            return replace(here, iterate=seen), "no step reduces the cost any further"
+        there, seen_there = yield from evaluate(_moved(here, line, step), seen)
         excess = there.cost - here.cost - step * line.derivative
         if (yield from decide(there.cost > here.cost + ARMIJO * step * line.derivative)):
             # The minimum of the parabola, safeguarded.
@@ -192,7 +201,7 @@ def minimise(
         before = costs[-1 - N_ITER_NO_CHANGE] if len(costs) > N_ITER_NO_CHANGE else math.inf
         if (yield from decide(before - there.cost <= criteria.tol * there.cost)):
             return (
-                there,
+                replace(there, iterate=seen_there),
                 f"the cost converged (regularization = {model.regularization:.4g}, "
                 f"bias_regularization = {model.bias_regularization:.4g})",
             )
@@ -201,8 +210,8 @@ def minimise(
         step = yield from agree(step * secant.lengthening)
         conjugate = _conjugate(there, line, beta)
         downhill = yield from decide(conjugate.derivative < 0.0)
-        here, line = there, conjugate if downhill else _steepest(there)
-    return here, f"reached the limit of {criteria.max_iter} iterations"
+        here, seen, line = there, seen_there, conjugate if downhill else _steepest(there)
+    return replace(here, iterate=seen), f"reached the limit of {criteria.max_iter} iterations"
 
 
 @computed_once

@@ -27,6 +27,7 @@ from grassvine.data.split import hold_out_of_users
 from grassvine.foundations.arrays import Array, as_matrix, as_numbers
 from grassvine.foundations.errors import BasisError, DataError, PlanError
 from grassvine.foundations.options import real_number, whole_number
+from grassvine.foundations.watch import Watch
 from grassvine.problems.base import Problem
 from grassvine.problems.blocks import Block, add_blocks, user_blocks
 
@@ -180,10 +181,13 @@ class BiasedCompletionProblem:
             squared_error=float(totals[1]),
         )
 
-    def solve(self, model: BiasedModel) -> tuple[Array, Array]:
-        """Return the users' weights (users×rank) and biases; zero for a user without ratings."""
+    def solve(self, model: BiasedModel, watch: Watch | None = None) -> tuple[Array, Array]:
+        """Return the users' weights (users×rank) and biases; zero for a user without ratings.
+
+        ``watch`` is called with the completed fraction as it grows.
+        """
         solutions = np.zeros((self.ratings.n_users, model.factors.shape[1] + 1))
-        self._sum_over_users(_kernels().solve_users, model, (solutions,), ())
+        self._sum_over_users(_kernels().solve_users, model, (solutions,), (), watch)
         return np.ascontiguousarray(solutions[:, :-1]), np.ascontiguousarray(solutions[:, -1])
 
     def predict(self, model: BiasedModel, entries: Ratings) -> Array:
@@ -209,6 +213,7 @@ class BiasedCompletionProblem:
         model: BiasedModel,
         arguments: tuple[Array, ...],
         shapes: tuple[tuple[int, ...], ...],
+        watch: Watch | None = None,
     ) -> list[Array]:
         """Run a kernel over all blocks and add the arrays that it fills."""
         if model.n_items != self.n_items:
@@ -221,7 +226,7 @@ class BiasedCompletionProblem:
         def run(users: Block, sums: list[Array]) -> None:
             kernel(*users, *table, *model.kernel_arguments, *arguments, *sums)
 
-        return add_blocks(run, self._blocks, shapes, self.threads)
+        return add_blocks(run, self._blocks, shapes, self.threads, watch)
 
 
 def as_biased_problem(problem: Problem) -> BiasedCompletionProblem:

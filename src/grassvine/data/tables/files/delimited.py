@@ -12,6 +12,7 @@ from grassvine.data.tables.columns import columns_by_role
 from grassvine.data.tables.files.numerals import is_missing, is_number, numbers_of
 from grassvine.foundations.errors import DataError, Option, noting
 from grassvine.foundations.memory import require_memory
+from grassvine.foundations.watch import Watch, part_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,6 +22,9 @@ SEPARATORS = {"::": "'::'", "\t": "tabs", ";": "semicolons", "|": "bars", ",": "
 SAMPLE_BYTES = 2**16
 MAX_RECORDS = 50
 FIELD_BYTES = 48  # peak memory per field while text becomes numbers and ids; measured with ratings
+# Shares of the steps of reading: fields as text, then the lines of the rows, then the columns.
+# Measured with seven million rows of four columns.
+PARSED, NUMBERED = 0.25, 0.35
 SUBSTITUTE = "\x1f"  # for '::', because polars supports only one-byte separators
 
 Record = list[str]
@@ -36,17 +40,22 @@ class Dialect:
 
 
 def read_delimited(
-    data: bytes, name: str, separator: str | None, header: bool | None, first_line: int = 1
+    data: bytes,
+    name: str,
+    separator: str | None,
+    header: bool | None,
+    first_line: int = 1,
+    watch: Watch | None = None,
 ) -> "tuple[pl.DataFrame, tuple[str, ...], Sequence[int]]":
     """Read text into a frame; return it, notes on what was assumed, and the line of each row."""
     text = _head(data, name, first_line)
     dialect = _sniff(text, name, separator, header)
     with noting(dialect.assumed):
-        return _read(data, text, name, dialect, first_line)
+        return _read(data, text, name, dialect, first_line, part_of(watch, 0.0, 1.0))
 
 
 def _read(
-    data: bytes, text: str, name: str, dialect: Dialect, first_line: int
+    data: bytes, text: str, name: str, dialect: Dialect, first_line: int, watch: Watch
 ) -> "tuple[pl.DataFrame, tuple[str, ...], Sequence[int]]":
     import polars as pl
 
@@ -65,8 +74,10 @@ def _read(
         )
     except pl.exceptions.PolarsError:
         _refuse(data, name, separator, len(names), first_line)
+    watch(PARSED)
     assumed = dialect.assumed
     lines = _lines(data, frame, dialect.header, first_line)
+    watch(NUMBERED)
     blank = frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
     if blank.any():
         lines = np.asarray(lines)[~blank.to_numpy()].tolist()
@@ -74,7 +85,11 @@ def _read(
         assumed += (f"{blank.sum()} blank lines in {name} were skipped.",)
     if not len(frame):
         raise DataError(f"{name} has a header but no rows; use a table with at least one row.")
-    return frame.select(numbers_of(column) for column in frame), assumed, lines
+    columns = []
+    for column in frame:
+        columns.append(numbers_of(column))
+        watch(NUMBERED + (1.0 - NUMBERED) * len(columns) / frame.width)
+    return pl.DataFrame(columns), assumed, lines
 
 
 def _lines(data: bytes, frame: "pl.DataFrame", header: bool, first_line: int) -> Sequence[int]:

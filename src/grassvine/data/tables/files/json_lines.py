@@ -2,16 +2,19 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from grassvine.foundations.documents import RepeatedKey, parse_json
 from grassvine.foundations.errors import DataError
+from grassvine.foundations.watch import Watch, part_of
 
 if TYPE_CHECKING:
     import polars as pl
 
 INTEGERS = range(-(2**63), 2**64)  # int64 and uint64
+ROWS_AT_ONCE = 2**16  # between two calls of a watching function
+PARSED = 0.8  # the share of parsing the lines, of which columns are then made
 
 
 def is_json_lines(data: bytes) -> bool:
@@ -32,13 +35,20 @@ def is_json_list(data: bytes) -> bool:
 
 
 def read_json_lines(
-    data: bytes, name: str, first_line: int = 1
+    data: bytes, name: str, first_line: int = 1, watch: Watch | None = None
 ) -> "tuple[pl.DataFrame, Sequence[int]]":
     """Read a table and the line of each row; keys that an object lacks are missing values."""
     texts = data.splitlines()
     lines = [k + first_line for k, text in enumerate(texts) if text.strip()]
-    rows = (_load(texts[k - first_line], f"line {k} of {name}") for k in lines)
-    return _table(rows, lambda row: f"line {lines[row]} of {name}", name), lines
+    parsing = part_of(watch, 0.0, PARSED)
+
+    def rows() -> Iterator[Any]:
+        for row, k in enumerate(lines):
+            if row % ROWS_AT_ONCE == 0:
+                parsing(row / len(lines))
+            yield _load(texts[k - first_line], f"line {k} of {name}")
+
+    return _table(rows(), lambda row: f"line {lines[row]} of {name}", name), lines
 
 
 def read_json_list(data: bytes, name: str) -> "pl.DataFrame":
