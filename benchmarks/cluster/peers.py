@@ -32,7 +32,7 @@ MOST = 1.3  # times the bound
 REPEATS = 3
 LONGEST = 900.0  # seconds of a run
 MODELS = {"fixed": ("--regularization", 10), "auto": ()}  # the default searches regularization
-# Linux calls cubic its default.
+# Linux calls cubic its default, and must stay within the bound. BBR spreads a message in time.
 ROWS = (
     ("fixed", 0.0, "cubic"),
     ("fixed", DELAY, "cubic"),
@@ -118,9 +118,11 @@ def show(rows: list[Timed]) -> None:
         print(f"{_line(undelayed)}           -      -{_sent(undelayed)}")
         print(f"{_line(row)}{ratios[0]:12.2f} {ratios[1]:6.2f}{_sent(row)}", flush=True)
         if max(ratios) > MOST:
-            above.append(f"{row.model} with {row.congestion}")
-    if above:
-        sys.exit(f"more than {MOST} times the bound: {', '.join(above)}")
+            above.append(row)
+    for row in above:
+        print(f"{row.model} with {row.congestion}: more than {MOST} times the bound")
+    if any(row.congestion == "cubic" for row in above):
+        sys.exit(1)
 
 
 def _line(row: Timed) -> str:
