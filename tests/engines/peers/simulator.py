@@ -34,14 +34,7 @@ from grassvine.engines.peers.events import (
 )
 from grassvine.engines.peers.frames import Ack, Data, Frame
 from grassvine.engines.peers.member import Limits, Member
-from grassvine.engines.peers.records import (
-    Checkpoint,
-    Incoming,
-    NeighbourFinished,
-    Outgoing,
-    Record,
-)
-from grassvine.engines.peers.walker import Recovered
+from grassvine.engines.peers.records import Checkpoint, Record, Recovered
 from grassvine.foundations.seeds import stream
 from grassvine.networks import Timetable
 from grassvine.protocol import StepReport
@@ -72,19 +65,12 @@ class Disk:
                 self.records.append(record)
 
     def recovered(self) -> Recovered:
-        found = self.records
         return Recovered(
             slot=self.checkpoint.slot if self.checkpoint else 0,
             snapshot=self.checkpoint.snapshot if self.checkpoint else None,
             agent_finished=bool(self.reports and self.reports[-1].finished),
             log_entries=lambda: list(self.log_entries),
-            outgoing={one.slot: one.payload for one in found if isinstance(one, Outgoing)},
-            incoming={
-                (one.slot, one.sender): one.payload for one in found if isinstance(one, Incoming)
-            },
-            finished=frozenset(
-                one.neighbour for one in found if isinstance(one, NeighbourFinished)
-            ),
+            records=tuple(self.records),
         )
 
 

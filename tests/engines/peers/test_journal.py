@@ -20,8 +20,8 @@ from grassvine.engines.peers.records import (
     NeighbourFinished,
     Outgoing,
     Record,
+    Recovered,
 )
-from grassvine.engines.peers.walker import Recovered
 from grassvine.foundations.errors import CheckpointError, OutputError
 from grassvine.foundations.seeds import stream
 from grassvine.protocol import StepReport

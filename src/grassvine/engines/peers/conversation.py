@@ -8,7 +8,6 @@ the conversation when it is complete, and is acknowledged when the member says t
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from grassvine.engines.peers.frames import (
     MAX_CHUNK,
@@ -105,11 +104,6 @@ class Conversation:
     def name(self) -> str:
         """The neighbour's name."""
         return self.agreement.names[self.neighbour]
-
-    @cached_property
-    def outgoing_slots(self) -> frozenset[int]:
-        """The slots at which the neighbour receives, for looking them up."""
-        return frozenset(self.outgoing)
 
     def connect(self, finished: bool) -> Hello:
         """Begin a connection and return the greeting."""

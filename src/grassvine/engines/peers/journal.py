@@ -30,8 +30,8 @@ from grassvine.engines.peers.records import (
     NeighbourFinished,
     Outgoing,
     Record,
+    Recovered,
 )
-from grassvine.engines.peers.walker import Recovered
 from grassvine.foundations.errors import CheckpointError, OutputError
 from grassvine.foundations.files import make_folder, write_whole
 from grassvine.protocol.report import StepReport
@@ -77,13 +77,7 @@ class Journal:
                 snapshot=files.snapshot(mark) if start else None,
                 agent_finished=any(report.finished for report in files.reports(mark)),
                 log_entries=lambda: files.log_entries(mark),
-                outgoing={r.slot: r.payload for r in records if isinstance(r, Outgoing)},
-                incoming={
-                    (r.slot, r.sender): r.payload for r in records if isinstance(r, Incoming)
-                },
-                finished=frozenset(
-                    r.neighbour for r in records if isinstance(r, NeighbourFinished)
-                ),
+                records=records,
             )
             if not path.exists():
                 write_whole(path, identity)
