@@ -6,9 +6,10 @@ leaves when it and all its neighbours have finished, and fails when a neighbour 
 long; started again, it goes on from its journal.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from grassvine.engines.base import AgentFactory
+from grassvine.engines.peers.asynchronous import AsynchronousWalker
 from grassvine.engines.peers.conversation import Agreement, Conversation, Refused
 from grassvine.engines.peers.effects import Effects
 from grassvine.engines.peers.events import (
@@ -35,40 +36,16 @@ from grassvine.engines.peers.frames import (
     Refusal,
     Status,
 )
+from grassvine.engines.peers.limits import Limits as Limits
 from grassvine.engines.peers.records import Recovered
 from grassvine.engines.peers.steps import steps_of
-from grassvine.engines.peers.walk import Around, Walk
+from grassvine.engines.peers.walk import Around, Met, OwnClock, Walk
 from grassvine.engines.peers.walker import Walker
 from grassvine.foundations.errors import CheckpointError, PeerError
 from grassvine.networks.timetable import Timetable
 from grassvine.protocol.agent import Agent
 
 STOPPED = "it stopped with an error, which it has shown at its own place."
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Times in seconds, and when to write checkpoints.
-
-    Attributes
-    ----------
-    patience : float
-        How long to wait for neighbours without any progress.
-    grace : float
-        How long a member waits for the last confirmations when all its neighbours have finished.
-    heartbeat : float
-        Time between two :class:`Status` frames.
-    silence : float
-        A connection on which nothing arrives for so long is closed.
-    checkpoint_bytes : int
-        Write a checkpoint after this many bytes of messages.
-    """
-
-    patience: float = 3600.0
-    grace: float = 30.0
-    heartbeat: float = 15.0
-    silence: float = 60.0
-    checkpoint_bytes: int = 2**26
 
 
 class Member:
@@ -80,8 +57,8 @@ class Member:
         What the members have agreed on.
     create : callable
         Creates the agent.
-    timetable : Timetable
-        The timetable of all members.
+    course : Timetable or OwnClock
+        The timetable of all members, or what the agent does without one.
     recovered : Recovered, optional
         What the journal holds from before.
     limits : Limits, optional
@@ -92,7 +69,7 @@ class Member:
         self,
         agreement: Agreement,
         create: AgentFactory,
-        timetable: Timetable,
+        course: Timetable | OwnClock,
         recovered: Recovered | None = None,
         limits: Limits | None = None,
     ):
@@ -108,7 +85,11 @@ class Member:
             self._walked,
             lambda neighbour, reason: self._refuse(self.conversations[neighbour], reason),
         )
-        self._walk: Walk = Walker(steps_of(timetable, agreement.member), recovered, around)
+        self._walk: Walk
+        if isinstance(course, OwnClock):
+            self._walk = AsynchronousWalker(course, agreement.member, recovered, around)
+        else:
+            self._walk = Walker(steps_of(course, agreement.member), recovered, around)
         self.conversations = {
             neighbour: Conversation(
                 agreement, neighbour, link.incoming, link.outgoing, received=link.received
@@ -126,6 +107,11 @@ class Member:
         return self._walk.agent
 
     @property
+    def meetings(self) -> Sequence[Met]:
+        """The meetings so far, unless a timetable says them."""
+        return self._walk.meetings
+
+    @property
     def slot(self) -> int:
         """The current slot."""
         return self._walk.slot
@@ -137,7 +123,7 @@ class Member:
 
     @property
     def waiting_for(self) -> tuple[int, ...]:
-        """The neighbours whose messages of the current slot are missing."""
+        """The neighbours without which the agent cannot go on."""
         return self._walk.waiting_for
 
     def n_waiting(self, neighbour: int) -> int:
@@ -256,7 +242,9 @@ class Member:
                 self._effects.add(Disconnect(neighbour, "nothing was heard for too long"))
         idle = now - self._progress
         if self.finished:
-            missing = tuple(other for other in self._unfinished() if not self._connected(other))
+            missing = tuple(
+                one for one in self._unfinished() if not self.conversations[one].connected
+            )
             if missing and idle > self._limits.patience:
                 self._leave(missing)
             elif not self._unfinished() and idle > self._limits.grace:
@@ -279,9 +267,6 @@ class Member:
         """Return the neighbours that may still need something from this member."""
         finished = self._walk.finished_neighbours
         return [neighbour for neighbour in self.conversations if neighbour not in finished]
-
-    def _connected(self, neighbour: int) -> bool:
-        return self.conversations[neighbour].connected
 
     def _leave_if_done(self) -> None:
         """Leave when no neighbour needs anything more, and all know that this member does not."""

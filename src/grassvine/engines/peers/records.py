@@ -18,11 +18,29 @@ class Outgoing:
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """What a neighbour sent at a slot."""
+    """What a neighbour sent at a slot; without a timetable, the number of its message."""
 
     sender: int
     slot: int
     payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A message to one neighbour, without a timetable; messages of a link are numbered."""
+
+    receiver: int
+    number: int
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class LinkCounts:
+    """How many messages were sent to a neighbour and received from it before a checkpoint."""
+
+    neighbour: int
+    sent: int
+    received: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +65,7 @@ class Checkpoint:
     kept: tuple["Record", ...]
 
 
-Record: TypeAlias = Outgoing | Incoming | NeighbourFinished | Checkpoint
+Record: TypeAlias = Outgoing | Incoming | Sent | LinkCounts | NeighbourFinished | Checkpoint
 
 Key: TypeAlias = tuple[int, int]  # the slot and the sender of a message
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from grassvine.engines.base import AgentFactory
 from grassvine.engines.peers.effects import Effects
@@ -51,6 +51,31 @@ class Around:
     refuse: Callable[[int, str], None]
 
 
+@dataclass(frozen=True, slots=True)
+class OwnClock:
+    """What takes the place of a timetable.
+
+    Attributes
+    ----------
+    neighbours : tuple of int
+    updates : int
+        How many updates the agent makes, unless all its neighbours have finished before.
+    seed : int
+        Seed of the choice of neighbours.
+    """
+
+    neighbours: tuple[int, ...]
+    updates: int
+    seed: int = 0
+
+
+class Met(NamedTuple):
+    """A meeting of an agent: with whom, and how many updates the other one had made before."""
+
+    neighbour: int
+    updates: int
+
+
 class Walk(Protocol):
     """An agent, whom it meets and when."""
 
@@ -60,6 +85,11 @@ class Walk(Protocol):
     @property
     def links(self) -> Mapping[int, Link]:
         """The links to all neighbours, as they were at the start."""
+        ...
+
+    @property
+    def meetings(self) -> Sequence[Met]:
+        """The meetings so far, in order, unless a timetable says them beforehand."""
         ...
 
     @property

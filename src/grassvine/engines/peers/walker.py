@@ -38,6 +38,8 @@ class Walker:
 
     Attributes
     ----------
+    meetings : tuple
+        Empty: the timetable says them.
     links : dict of Link
         The slots at which each neighbour sends and receives.
     outgoing : dict of bytes by slot
@@ -47,6 +49,7 @@ class Walker:
     """
 
     def __init__(self, steps: Sequence[Step], recovered: Recovered, around: Around):
+        self.meetings = ()
         self._steps = steps
         self._recovered = recovered
         self._effects = around.effects

@@ -1,0 +1,54 @@
+"""The state of a member without a timetable, from the records since the last checkpoint."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from grassvine.engines.peers.outbox import Outbox
+from grassvine.engines.peers.pairing import Meeting, Note, Pairing, Reply
+from grassvine.engines.peers.records import (
+    Incoming,
+    LinkCounts,
+    NeighbourFinished,
+    Record,
+    Sent,
+)
+
+
+@dataclass
+class Recovery:
+    """What :meth:`read` has found.
+
+    Attributes
+    ----------
+    n_received : dict of int
+        How many messages of each neighbour are on disk.
+    finished : set of int
+        The neighbours known to have finished.
+    meetings : list of Meeting
+        The meetings since the checkpoint.
+    """
+
+    n_received: dict[int, int]
+    finished: set[int] = field(default_factory=set)
+    meetings: list[Meeting] = field(default_factory=list)
+
+    def read(self, records: Sequence[Record], outbox: Outbox, pairing: Pairing) -> None:
+        """Go through all messages again, in the order in which they were written."""
+        for record in records:
+            meeting = None
+            match record:
+                case LinkCounts(neighbour, sent, received):
+                    outbox.count(neighbour, sent)
+                    self.n_received[neighbour] = received
+                case Sent(receiver, _, payload):
+                    if outbox.recover(record):
+                        note = Note.decode(payload)
+                        meeting = pairing.sent(Reply(receiver, note.kind, note.offer))
+                case Incoming(sender, _, payload):
+                    self.n_received[sender] += 1
+                    meeting = pairing.received(sender, Note.decode(payload))
+                case NeighbourFinished(neighbour):
+                    self.finished.add(neighbour)
+                    pairing.neighbour_finished(neighbour)
+            if meeting is not None:
+                self.meetings.append(meeting)
