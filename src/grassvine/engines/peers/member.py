@@ -182,7 +182,7 @@ class Member:
                 raise Refused("messages are sent too far ahead of their slots; start again.")
             message = conversation.receive(frame, bound)
         except Refused as refusal:
-            self._refuse(conversation, str(refusal))
+            self._refuse(conversation, str(refusal), passing=refusal.passing)
             return
         if message is not None:
             slot, payload = message
@@ -218,12 +218,12 @@ class Member:
             for frame in conversation.due(self._walk.outgoing_to(neighbour)):
                 self._send(neighbour, frame)
 
-    def _refuse(self, conversation: Conversation, reason: str) -> None:
+    def _refuse(self, conversation: Conversation, reason: str, *, passing: bool = False) -> None:
         if reason:
             self._send(conversation.neighbour, Refusal(reason[:MAX_TEXT]))
         self._disconnect(conversation)
         reason = reason or conversation.refusal
-        self._effects.add(Disconnect(conversation.neighbour, reason))
+        self._effects.add(Disconnect(conversation.neighbour, reason, passing))
 
     def _disconnect(self, conversation: Conversation) -> None:
         conversation.disconnect()
