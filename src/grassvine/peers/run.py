@@ -56,7 +56,8 @@ def run_peer(
     agreement = agreement_of(plan, identity, part)
     records = Journal.open(journal, number, agreement.plan)
     try:
-        member = Member(agreement, create, course, records.recovered, Limits(patience=patience))
+        limits, linked = Limits(patience=patience), plan.network.neighbours(number)
+        member = Member(agreement, create, course, records.recovered, limits, linked)
         told = _Told(member, plan, identity, part)
 
         def report(one: StepReport) -> None:
@@ -82,7 +83,8 @@ def agreement_of(plan: GroupPlan, identity: OwnIdentity, part: Part | None = Non
     """Return what the members have agreed on, with this member's signature."""
     digest, digests = plan.digest, plan.digests
     if part is not None and part.n_parts > 1:
-        digest, digests = part.digest(digest), {**digests, PART: b"%d" % part.number}
+        digest = part.digest(digest)
+        digests = {**digests, PART: digest}
 
     def verified(member: int, signature: bytes) -> bool:
         try:

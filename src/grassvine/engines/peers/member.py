@@ -6,7 +6,7 @@ leaves when it and all its neighbours have finished, and fails when a neighbour 
 long; started again, it goes on from its journal.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from grassvine.engines.base import AgentFactory
 from grassvine.engines.peers.asynchronous import AsynchronousWalker
@@ -63,6 +63,8 @@ class Member:
         What the journal holds from before.
     limits : Limits, optional
         Times, and when to write checkpoints.
+    idle : iterable of int, optional
+        Neighbours with a link on which the timetable may have no messages.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class Member:
         course: Timetable | OwnClock,
         recovered: Recovered | None = None,
         limits: Limits | None = None,
+        idle: Iterable[int] = (),
     ):
         self._agreement = agreement
         self._create = create
@@ -89,7 +92,8 @@ class Member:
         if isinstance(course, OwnClock):
             self._walk = AsynchronousWalker(course, agreement.member, recovered, around)
         else:
-            self._walk = Walker(steps_of(course, agreement.member), recovered, around)
+            steps = steps_of(course, agreement.member)
+            self._walk = Walker(steps, recovered, around, idle)
         self.conversations = {
             neighbour: Conversation(
                 agreement, neighbour, link.incoming, link.outgoing, received=link.received

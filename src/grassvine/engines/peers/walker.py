@@ -11,7 +11,7 @@ killed goes on with the same bytes.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import cast
 
 from grassvine.engines.base import AgentFactory, attributed
@@ -48,7 +48,13 @@ class Walker:
         The neighbours known to have finished.
     """
 
-    def __init__(self, steps: Sequence[Step], recovered: Recovered, around: Around):
+    def __init__(
+        self,
+        steps: Sequence[Step],
+        recovered: Recovered,
+        around: Around,
+        idle: Iterable[int] = (),
+    ):
         self.meetings = ()
         self._steps = steps
         self._recovered = recovered
@@ -63,7 +69,7 @@ class Walker:
                 outgoing=[step.slot for step in steps if neighbour in step.receivers],
                 received=recovered.received_from(neighbour),
             )
-            for neighbour in sorted(neighbours)
+            for neighbour in sorted(neighbours.union(idle))
         }
         self._receivers = {step.slot: step.receivers for step in steps}
         self._acknowledged = dict.fromkeys(self.links, 0)
