@@ -200,13 +200,14 @@ class LearnByMeetings(LearnByGossip):
             )
         return LearnByGossip.agent(self, plan, number, problem)
 
-    def updates(self, network: Network, number: int) -> int:
-        """Return how many updates a member makes, as a rule: the same for each link.
-
-        A common timetable of as many meetings would have so many of the member on average.
-        """
+    def n_meetings(self, network: Network) -> int:
+        """Return how often each link is used: as a common timetable has it on average."""
         n_meetings = gossip_of(self.learning, network.n_agents).max_iter
-        return max(1, round(n_meetings * network.degree(number) / max(len(network.edges), 1)))
+        return max(1, round(n_meetings / max(len(network.edges), 1)))
+
+    def updates(self, network: Network, number: int) -> int:
+        """Return how many updates a member makes."""
+        return network.degree(number) * self.n_meetings(network)
 
     def around(self, network: Network) -> tuple[Timetable, Timetable]:
         """Return the timetables of the sums before and after."""

@@ -81,8 +81,8 @@ def courses_of(plan: GroupPlan, number: int) -> tuple[Course, ...]:
     if not isinstance(method, LearnByMeetings):
         return (plan.run_plan.timetable,)
     before, after = method.around(plan.network)
-    updates = method.updates(plan.network, number)
-    return before, OwnClock(plan.network.neighbours(number), updates, plan.seed), after
+    neighbours, meetings = plan.network.neighbours(number), method.n_meetings(plan.network)
+    return before, OwnClock(neighbours, meetings, plan.seed), after
 
 
 def n_slots_of(courses: tuple[Course, ...]) -> int:

@@ -1,7 +1,7 @@
 """What one member without a timetable sends and writes, message by message."""
 
 import math
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Sequence
 from functools import partial
 
@@ -51,8 +51,6 @@ class Alone:
         self.member = member
         self.sent: list[Effect] = []
         self.written: list[Record] = []
-        self.holds = False  # writes take until it is false again
-        self.held: list[int] = []
         self.perform(member.start())
 
     def perform(self, effects: Sequence[Effect]) -> None:
@@ -63,9 +61,6 @@ class Alone:
                     waiting += self.member.handle(Computed(ticket, function()))
                 case Persist(ticket, records):
                     self.written += records
-                    if self.holds:
-                        self.held.append(ticket)
-                        continue
                     waiting += self.member.handle(Persisted(ticket))
                 case effect:
                     self.sent.append(effect)
@@ -159,13 +154,6 @@ def test_a_member_that_nobody_can_meet_gives_up_by_name() -> None:
     assert "nothing came from b, c for 100 seconds" in str(end.error)
 
 
-def test_a_member_whose_neighbours_have_finished_is_done() -> None:
-    alone = Alone(first_of_three())
-    alone.take(Connected(1), greeting(1, finished=True), Connected(2))
-    said = alone.take(greeting(2, finished=True))
-    assert Send(1, Status(0, True)) in said and alone.member.meetings == []
-
-
 def test_an_offer_to_a_neighbour_that_goes_away_is_withdrawn_and_others_are_asked() -> None:
     alone = Alone(first_of_three())
     alone.take(Connected(1), greeting(1))
@@ -180,16 +168,21 @@ def test_an_offer_to_a_neighbour_that_goes_away_is_withdrawn_and_others_are_aske
     assert alone.notes() == [] and alone.member.meetings == []
 
 
-def test_that_a_member_has_finished_is_told_when_nothing_is_needed_again() -> None:
-    """Its neighbours may leave then, and the last outcome could not be sent again."""
+def test_a_member_has_finished_when_every_link_was_used_as_often_as_planned() -> None:
     alone = Alone(first_of_three())
-    alone.take(Connected(2), greeting(2, finished=True))
-    alone.take(Connected(1), greeting(1))
-    alone.take(frame(1, 0, Note(Kind.BUSY, 0)), frame(1, 1, Note(Kind.OFFER, 1, 0, basis(1))))
-    assert alone.notes()[-1][1].kind is Kind.ANSWER
-    alone.take(Received(1, Status(5, True)))
-    alone.holds = True
-    alone.take(frame(1, 2, Note(Kind.WITHDRAWN, 1)))
-    assert not alone.member.finished
-    alone.take(*map(Persisted, alone.held))
-    assert alone.member.finished
+    numbers = dict.fromkeys((1, 2), 0)
+    alone.take(Connected(1), greeting(1), Connected(2), greeting(2))
+    said: list[Effect] = []
+    for updates in range(10):
+        assert not alone.member.finished
+        offers = [(to, note) for to, note in alone.notes() if note.kind is Kind.OFFER]
+        to, offer = offers[-1]
+        body = basis(to, updates)
+        answer = Note(Kind.ANSWER, offer.offer, updates, body)
+        said = alone.take(Received(to, Ack(offer.offer + 1)), frame(to, numbers[to], answer))
+        numbers[to] += 1
+    assert Send(1, Status(10, True)) in said and alone.member.finished
+    assert Counter(one.neighbour for one in alone.member.meetings) == {1: 5, 2: 5}
+    offer = Note(Kind.OFFER, numbers[1], 0, basis(1))
+    (end,) = [one for one in alone.take(frame(1, numbers[1], offer)) if isinstance(one, Disconnect)]
+    assert "after the last meeting" in end.reason

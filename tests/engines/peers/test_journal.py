@@ -55,7 +55,11 @@ BATCHES: list[tuple[Record, ...]] = [
     (Outgoing(3, b"third"), checkpoint(4, 2, (Outgoing(3, b"third"), NeighbourFinished(2)))),
     (Incoming(1, 5, b"last"),),
     (Incoming(1, 0, b"offer"), Sent(1, 4, b"answer"), Sent(2, 2**31 - 1, b"")),
-    (checkpoint(5, 4, (LinkCounts(1, 5, 2**31), LinkCounts(2, 0, 0), Sent(1, 4, b"answer"))),),
+    (
+        checkpoint(
+            5, 4, (LinkCounts(1, 5, 2**31, 7), LinkCounts(2, 0, 0, 2**20), Sent(1, 4, b"answer"))
+        ),
+    ),
 ]
 
 

@@ -61,13 +61,14 @@ class AsynchronousWalker:
         self._around = around
         self._effects = around.effects
         self._random = stream(clock.seed, "meetings", member)
-        self._pairing = Pairing(member, clock.neighbours)
+        self._pairing = Pairing(member, clock.neighbours, clock.meetings)
         self._outbox = Outbox(clock.neighbours, around.names)
-        found = Recovery(dict.fromkeys(clock.neighbours, 0))
+        found = Recovery(recovered.slot, dict.fromkeys(clock.neighbours, 0))
         found.read(recovered.records, self._outbox, self._pairing)
         self._n_received = found.n_received
         self._again = found.meetings  # to compute again
         self.finished_neighbours = found.finished
+        self._finishing: set[int] = set()  # not yet known to be on disk
         self.finished = False
         self.meetings: list[Met] = []
         self._agent: Agent | None = None
@@ -75,7 +76,6 @@ class AsynchronousWalker:
         self._early: list[tuple[int, int, bytes, Callable[[], None]]] = []
         self._log: list[tuple[State, StepReport]] = []  # since the last checkpoint
         self._written = 0  # bytes since the last checkpoint
-        self._writing = 0  # records that may not be on disk yet
         self.links = {
             one: Link(range(MAX_NUMBER), range(MAX_NUMBER), self._n_received[one])
             for one in clock.neighbours
@@ -99,8 +99,7 @@ class AsynchronousWalker:
         if self._ready is None or self.finished or phase is Phase.MEETING:
             return ()
         if phase is Phase.IDLE:
-            finished = self._pairing.finished
-            return tuple(one for one in self._pairing.neighbours if one not in finished)
+            return tuple(one for one, left in self._pairing.left.items() if left)
         return (self._pairing.partner,)
 
     def start(self, create: AgentFactory) -> None:
@@ -124,9 +123,6 @@ class AsynchronousWalker:
             )
             for (entry, report), meeting in zip(log, self._again, strict=True):
                 self._note(meeting, entry, report)
-            if self._pairing.phase is Phase.MEETING:
-                self._pairing.met(self.slot)
-            self._pairing.updates = self.slot
             self._go_on(ready)
             early, self._early = self._early, []
             for one in early:
@@ -175,14 +171,13 @@ class AsynchronousWalker:
         if neighbour in self.finished_neighbours:
             then()
             return
-        self._pairing.neighbour_finished(neighbour)
+        self._finishing.add(neighbour)
 
         def written() -> None:
             self.finished_neighbours.add(neighbour)
             then()
 
         self._persist([NeighbourFinished(neighbour)], [], written)
-        self._go_on()
 
     def outgoing_to(self, neighbour: int) -> Mapping[int, bytes]:
         """Return the messages that a neighbour may still need; all are on disk."""
@@ -221,13 +216,9 @@ class AsynchronousWalker:
             self._initiate(withdrawn)
         if self._pairing.phase is not Phase.IDLE:
             return
-        everybody = self.finished_neighbours.issuperset(self._clock.neighbours)
-        if self.slot >= self._clock.updates or everybody:
-            # Neighbours that know of it may leave, so no message must be needed again.
-            self._pairing.over = True
-            self.finished = self._writing == 0
-            if self.finished:
-                self._around.on_change()
+        if self.slot == self._clock.updates:
+            self.finished = True
+            self._around.on_change()
         elif (neighbour := self._pairing.choose(self._random)) is not None:
             self._initiate(Reply(neighbour, Kind.OFFER, self._outbox.n_sent[neighbour]))
 
@@ -240,7 +231,9 @@ class AsynchronousWalker:
         """Return the record of a message to send."""
         note = Note(reply.kind, reply.offer)
         if reply.kind in (Kind.OFFER, Kind.ANSWER):
-            note = Note(reply.kind, reply.offer, self.slot, cast(Ready, self._ready).body)
+            fewest = self._pairing.fewest(reply.receiver)
+            body = cast(Ready, self._ready).body
+            note = Note(reply.kind, reply.offer, self.slot, body, fewest)
         return self._outbox.add(reply.receiver, note.encode())
 
     def _persist(
@@ -253,7 +246,6 @@ class AsynchronousWalker:
         """Write records as one; then the messages may be sent, and a meeting may begin."""
 
         def written(_: object) -> None:
-            self._writing -= 1
             for one in sent:
                 self._outbox.written(one)
             then()
@@ -265,7 +257,6 @@ class AsynchronousWalker:
 
         together = (*records, *sent)
         self._written += sum(len(getattr(record, "payload", b"")) for record in together)
-        self._writing += 1
         self._effects.persist(together, written)
 
     def _begin(self, meeting: Meeting) -> None:
@@ -298,11 +289,12 @@ class AsynchronousWalker:
 
     def _write_checkpoint(self, snapshot: object, then: Callable[[object], None]) -> None:
         kept: list[Record] = [
-            LinkCounts(one, self._outbox.n_sent[one], self._n_received[one])
-            for one in self._clock.neighbours
+            LinkCounts(one, self._outbox.n_sent[one], self._n_received[one], left)
+            for one, left in self._pairing.left.items()
         ]
         kept += self._outbox.needed()
-        kept += [NeighbourFinished(one) for one in sorted(self._pairing.finished)]
+        finished = self.finished_neighbours | self._finishing
+        kept += [NeighbourFinished(one) for one in sorted(finished)]
         checkpoint = Checkpoint(
             slot=self.slot,
             snapshot=cast(State, snapshot),

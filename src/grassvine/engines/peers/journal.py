@@ -44,7 +44,7 @@ BATCH = b"\nbatch\n"
 _BATCH = struct.Struct("<7sQII")  # mark, length of the content, its checksum, that of the header
 _RECORD = struct.Struct("<BiqQ")  # kind, neighbour, slot, length of the payload
 _KINDS = {"outgoing": 0, "incoming": 1, "finished": 2, "sent": 3, "counts": 4}
-_COUNT = struct.Struct("<q")
+_COUNTS = struct.Struct("<qq")
 _NAME = re.compile(r"(\d{9})\.journal")
 
 
@@ -218,8 +218,8 @@ def _encoded(record: Record) -> tuple[bytes, bytes]:
             return _RECORD.pack(_KINDS["finished"], neighbour, -1, 0), b""
         case Sent(receiver, number, payload):
             return _RECORD.pack(_KINDS["sent"], receiver, number, len(payload)), payload
-        case LinkCounts(neighbour, sent, received):
-            payload = _COUNT.pack(received)
+        case LinkCounts(neighbour, sent, received, left):
+            payload = _COUNTS.pack(received, left)
             return _RECORD.pack(_KINDS["counts"], neighbour, sent, len(payload)), payload
     raise TypeError(f"{type(record).__name__} is not written in a batch")
 
@@ -281,8 +281,8 @@ def _decoded(batch: memoryview, path: Path, place: int) -> Iterator[Record]:
             yield NeighbourFinished(neighbour)
         elif kind == _KINDS["sent"]:
             yield Sent(neighbour, slot, payload)
-        elif kind == _KINDS["counts"] and length == _COUNT.size:
-            yield LinkCounts(neighbour, slot, *_COUNT.unpack(payload))
+        elif kind == _KINDS["counts"] and length == _COUNTS.size:
+            yield LinkCounts(neighbour, slot, *_COUNTS.unpack(payload))
         else:
             raise _damaged(path, place)
 

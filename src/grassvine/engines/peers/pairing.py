@@ -7,8 +7,12 @@
 
 A member offers its basis to a neighbour, which answers with its own or says that it is busy. The
 offerer decides: it agrees as soon as the answer is there, and may withdraw until then. So both
-members record a meeting or none does, and who has answered waits for the outcome. Nothing here
-computes, sends or writes; the same messages in the same order give the same state.
+members record a meeting or none does, and who has answered waits for the outcome. Every link is
+used the same number of times, so members who are slow, or come late, count as much as others.
+
+Of two offers the one with fewer updates goes first, where those of the member that has fewer count:
+so whoever is behind is not left out. Nothing here computes, sends or writes; the same messages in
+the same order give the same state.
 """
 
 import struct
@@ -21,7 +25,7 @@ from numpy.random import Generator
 
 from grassvine.engines.peers.conversation import Refused
 
-_HEADER = struct.Struct("<BQQ")  # kind, number of the offer, number of updates
+_HEADER = struct.Struct("<BQQQ")  # kind, offer, updates, fewest
 HEADER_BYTES = _HEADER.size
 
 
@@ -57,24 +61,28 @@ class Note:
         How many updates the sender has made.
     body : bytes
         The sender's encoded message for the meeting; only in offers and answers.
+    fewest : int
+        For an offer, how many updates the one of the two that has fewer has made, as far as the
+        sender knows.
     """
 
     kind: Kind
     offer: int
     updates: int = 0
     body: bytes = b""
+    fewest: int = 0
 
     def encode(self) -> bytes:
         """Return the message as bytes."""
-        return _HEADER.pack(self.kind, self.offer, self.updates) + self.body
+        return _HEADER.pack(self.kind, self.offer, self.updates, self.fewest) + self.body
 
     @classmethod
     def decode(cls, data: bytes) -> "Note":
         """Read a message; raises :class:`Refused` if it is none."""
         if len(data) < HEADER_BYTES or data[0] not in Kind.__members__.values():
             raise Refused("a message is neither an offer nor a reply to one; start again.")
-        kind, offer, updates = _HEADER.unpack_from(data)
-        return cls(Kind(kind), offer, updates, data[HEADER_BYTES:])
+        kind, offer, updates, fewest = _HEADER.unpack_from(data)
+        return cls(Kind(kind), offer, updates, data[HEADER_BYTES:], fewest)
 
 
 class Meeting(NamedTuple):
@@ -102,16 +110,23 @@ class Pairing:
     ----------
     member : int
     neighbours : sequence of int
+    meetings : int
+        How often each link is used.
+
+    Attributes
+    ----------
+    left : dict of int
+        How many meetings are left with each neighbour.
     """
 
-    def __init__(self, member: int, neighbours: Sequence[int]):
+    def __init__(self, member: int, neighbours: Sequence[int], meetings: int):
         self.member = member
-        self.neighbours = tuple(sorted(neighbours))
+        self.left = dict.fromkeys(sorted(neighbours), meetings)
         self.phase = Phase.IDLE
         self.partner = self.offer = -1  # the offer that was made or answered
         self.updates = 0
-        self.over = False  # it meets nobody any more
-        self.finished: set[int] = set()
+        self._fewest = 0  # with the offer that was made
+        self._known = dict.fromkeys(self.left, 0)  # updates of the neighbours
         self._linked: set[int] = set()
         self._busy: set[int] = set()  # those that said so since the last meeting
         self._refused: list[int] = []  # those to whom this member has said so
@@ -142,14 +157,15 @@ class Pairing:
     def received(self, sender: int, note: Note) -> Meeting | None:
         """Change the state by a message; return the meeting that begins, if any."""
         self._latest = note
+        if note.kind in (Kind.OFFER, Kind.ANSWER):
+            self._known[sender] = note.updates
         if note.kind is Kind.BUSY and self._is(Phase.OFFERING, sender, note.offer):
             self._busy.add(sender)
             self.phase = Phase.IDLE
         elif note.kind is Kind.WITHDRAWN and self._is(Phase.ANSWERED, sender, note.offer):
             self.phase = Phase.IDLE
         elif note.kind is Kind.AGREED:
-            self.phase = Phase.MEETING
-            return Meeting(sender, self._theirs)
+            return self._begin(Meeting(sender, self._theirs))
         return None
 
     def sent(self, reply: Reply) -> Meeting | None:
@@ -159,6 +175,7 @@ class Pairing:
             case Kind.OFFER | Kind.ANSWER:
                 self.phase = Phase.OFFERING if kind is Kind.OFFER else Phase.ANSWERED
                 self.partner, self.offer, self._theirs = receiver, offer, self._latest
+                self._fewest = self.fewest(receiver)
                 self._refused = [one for one in self._refused if one != receiver]
             case Kind.BUSY:
                 # It is worth an offer later, whatever it said before: it has nobody yet.
@@ -166,8 +183,7 @@ class Pairing:
                 if receiver not in self._refused:
                     self._refused.append(receiver)
             case Kind.AGREED:
-                self.phase = Phase.MEETING
-                return Meeting(receiver, self._latest)
+                return self._begin(Meeting(receiver, self._latest))
             case Kind.WITHDRAWN:
                 if self._is(Phase.OFFERING, receiver, offer):
                     self.phase = Phase.IDLE
@@ -188,12 +204,6 @@ class Pairing:
         """Note that a neighbour cannot be reached."""
         self._linked.discard(neighbour)
 
-    def neighbour_finished(self, neighbour: int) -> None:
-        """Note that a neighbour has finished: an offer to it has no answer."""
-        self.finished.add(neighbour)
-        if self.phase is Phase.OFFERING and self.partner == neighbour:
-            self.phase = Phase.IDLE
-
     def to_withdraw(self) -> Reply | None:
         """Return the withdrawal of an offer to a neighbour that cannot be reached, if any."""
         if self.phase is Phase.OFFERING and self.partner not in self._linked:
@@ -202,23 +212,32 @@ class Pairing:
 
     def choose(self, random: Generator) -> int | None:
         """Return the neighbour to make an offer to: first whoever was refused, else at random."""
-        possible = [one for one in self.neighbours if self._may_meet(one)]
+        possible = [one for one in self.left if self._may_meet(one)]
         if not possible:
             return None
         refused: Iterable[int] = (one for one in self._refused if one in possible)
         return next(iter(refused), possible[int(random.integers(len(possible)))])
+
+    def fewest(self, neighbour: int) -> int:
+        """Return the number of updates of this member or the neighbour, whichever has fewer."""
+        return min(self.updates, self._known[neighbour])
+
+    def _begin(self, meeting: Meeting) -> Meeting:
+        self.phase = Phase.MEETING
+        self.left[meeting.neighbour] -= 1
+        return meeting
 
     def _replies_to_offer(self, sender: int, number: int, note: Note) -> list[Reply]:
         if note.offer != number:
             raise Refused("an offer has the number of another message; start again.")
         if self.phase is Phase.ANSWERED and self.partner == sender:
             raise Refused("an offer comes before the outcome of the one before; start again.")
-        if self.over:
-            return []  # the neighbour is told that this member has finished
+        if not self.left[sender]:
+            raise Refused("an offer comes after the last meeting of the plan; start again.")
         answer = Reply(sender, Kind.ANSWER, number)
         if self.phase is Phase.IDLE:
             return [answer]
-        first = (note.updates, sender) < (self.updates, self.member)
+        first = (note.fewest, sender) < (self._fewest, self.member)
         if self.phase is Phase.OFFERING and first:
             return [Reply(self.partner, Kind.WITHDRAWN, self.offer), answer]
         return [Reply(sender, Kind.BUSY, number)]
@@ -227,4 +246,5 @@ class Pairing:
         return (self.phase, self.partner, self.offer) == (phase, partner, offer)
 
     def _may_meet(self, neighbour: int) -> bool:
-        return neighbour in self._linked and neighbour not in self.finished | self._busy
+        linked = neighbour in self._linked and neighbour not in self._busy
+        return linked and self.left[neighbour] > 0

@@ -36,11 +36,15 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class LinkCounts:
-    """How many messages were sent to a neighbour and received from it before a checkpoint."""
+    """How many messages were sent to a neighbour and received from it before a checkpoint.
+
+    ``left`` is how many meetings with it are left.
+    """
 
     neighbour: int
     sent: int
     received: int
+    left: int
 
 
 @dataclass(frozen=True, slots=True)

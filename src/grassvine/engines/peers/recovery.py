@@ -20,6 +20,8 @@ class Recovery:
 
     Attributes
     ----------
+    n_meetings : int
+        How many meetings there were before the checkpoint.
     n_received : dict of int
         How many messages of each neighbour are on disk.
     finished : set of int
@@ -28,18 +30,21 @@ class Recovery:
         The meetings since the checkpoint.
     """
 
+    n_meetings: int
     n_received: dict[int, int]
     finished: set[int] = field(default_factory=set)
     meetings: list[Meeting] = field(default_factory=list)
 
     def read(self, records: Sequence[Record], outbox: Outbox, pairing: Pairing) -> None:
         """Go through all messages again, in the order in which they were written."""
+        pairing.updates = self.n_meetings
         for record in records:
             meeting = None
             match record:
-                case LinkCounts(neighbour, sent, received):
+                case LinkCounts(neighbour, sent, received, left):
                     outbox.count(neighbour, sent)
                     self.n_received[neighbour] = received
+                    pairing.left[neighbour] = left
                 case Sent(receiver, _, payload):
                     if outbox.recover(record):
                         note = Note.decode(payload)
@@ -49,6 +54,6 @@ class Recovery:
                     meeting = pairing.received(sender, Note.decode(payload))
                 case NeighbourFinished(neighbour):
                     self.finished.add(neighbour)
-                    pairing.neighbour_finished(neighbour)
             if meeting is not None:
                 self.meetings.append(meeting)
+                pairing.met(self.n_meetings + len(self.meetings))

@@ -58,15 +58,20 @@ class OwnClock:
     Attributes
     ----------
     neighbours : tuple of int
-    updates : int
-        How many updates the agent makes, unless all its neighbours have finished before.
+    meetings : int
+        How many meetings it has with each of them.
     seed : int
         Seed of the choice of neighbours.
     """
 
     neighbours: tuple[int, ...]
-    updates: int
+    meetings: int
     seed: int = 0
+
+    @property
+    def updates(self) -> int:
+        """How many updates the agent makes."""
+        return len(self.neighbours) * self.meetings
 
 
 class Met(NamedTuple):
