@@ -19,6 +19,7 @@ from grassvine.networks.timetable import Timetable
 from grassvine.peers.group_plan import GroupPlan
 from grassvine.peers.identity import OwnIdentity, create_identity
 from grassvine.peers.join import Prepared, metrics, own_identity, prepare, run, save_model
+from grassvine.peers.parts import Course, Part
 from grassvine.protocol import Agent
 from grassvine.protocol.agent import State
 from grassvine.protocol.observers import AllFinished
@@ -41,17 +42,19 @@ class Meeting:
         plan: GroupPlan,
         identity: OwnIdentity,
         create: Callable[[], Agent],
-        timetable: Timetable,
+        course: Course,
         journal: Path,
         patience: float,
+        part: Part | None = None,
     ) -> State:
         number = plan.number_of(identity.card.name)
+        assert isinstance(course, Timetable) and part is None
         assert journal.is_dir() and patience == plan.limits.patience
         self.journals.add(journal)
         self.agents[number] = create
         if self._all_there.wait() == 0:
             factories = [self.agents[one] for one in sorted(self.agents)]
-            ended = LocalEngine().run(factories, timetable, AllFinished(len(factories)))
+            ended = LocalEngine().run(factories, course, AllFinished(len(factories)))
             self.states = ended.states
         self._ended.wait()
         return self.states[number]
@@ -182,7 +185,7 @@ def test_expired_certificates_and_other_timetables_end_it_early(tmp_path: Path) 
 def test_a_run_goes_on_only_with_the_table_that_it_began_with(tmp_path: Path) -> None:
     member = prepared(tmp_path, "pca")[0]
 
-    def interrupted(*_: object) -> State:
+    def interrupted(*_: object, **__: object) -> State:
         raise KeyboardInterrupt
 
     for _ in range(2):

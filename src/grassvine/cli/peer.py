@@ -137,6 +137,13 @@ def draft(
     max_iter: Annotated[
         int | None, typer.Option(help="Approximate number of updates per member (gossip only).")
     ] = None,
+    clock: Annotated[
+        str | None,
+        typer.Option(
+            metavar="common|own",
+            help="Gossip: by a common timetable, or own, with whoever has time; common if omitted.",
+        ),
+    ] = None,
     lowest: Annotated[
         float | None, typer.Option(help="Lowest rating there can be; with --highest.")
     ] = None,
@@ -183,6 +190,7 @@ def draft(
         "alpha": alpha,
         "rho": None if rho is None else options.number_or_auto("rho", rho),
         "max_iter": max_iter,
+        "clock": clock,
     }
     chosen = {key: value for key, value in given.items() if value is not None}
     choice = MethodChoice.of(kind, method, chosen)

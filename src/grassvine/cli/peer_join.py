@@ -87,7 +87,7 @@ def join(
     print_messages(prepared.table.assumed)
     confirm(prepared, words, yes=yes)
     with progress("learning") as bar:
-        observe = TimetableShare(prepared.plan.run_plan.timetable.n_slots, bar)
+        observe = TimetableShare(prepared.n_slots, bar)
         state = joining.run(prepared, partial(run_peer, observe=observe), patience)
     joining.save_model(prepared, state, out, private=not shared_only, overwrite=overwrite)
     report = {

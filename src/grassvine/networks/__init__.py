@@ -2,6 +2,7 @@
 
 from grassvine.networks.clocks import PoissonClocks
 from grassvine.networks.graph import Network
+from grassvine.networks.merging import merge_meetings
 from grassvine.networks.recorded import Recorded
 from grassvine.networks.schedule import AllEdges, Matchings, OneEdge, Schedule
 from grassvine.networks.shapes import (
@@ -34,6 +35,7 @@ __all__ = [
     "from_edges",
     "from_networkx",
     "grid",
+    "merge_meetings",
     "path",
     "ring",
     "star",

@@ -21,6 +21,10 @@ GOSSIP_WARNING = (
     "a single user even the ratings. No setting prevents this: choose method exact unless that is "
     "what everybody wants."
 )
+OWN_CLOCK = (
+    "Members meet whoever has time: a neighbour also sees when this member is busy, and how many "
+    "updates it has made. Every member keeps a list of its meetings, which stays in its house."
+)
 DECISIONS = (
     "Every part of a sum comes with a checksum of the totals before, and every total with up to "
     f"{MAX_DECISIONS} numbers that the member at the root has decided; both follow from totals."
@@ -88,6 +92,8 @@ def explain(plan: GroupPlan, member: str | None = None) -> Explanation:
     sent = {name: tuple(_sent_by(plan, name, kinds)) for name in chosen}
     gossips = plan.learning.method.gossips
     sentences = (GOSSIP_WARNING,) if gossips else (UNMASKED, TOTALS)
+    if plan.learning.method.own_clock:
+        sentences = (*sentences, OWN_CLOCK)
     return Explanation(sent, (*sentences, DECISIONS, MODEL[plan.learning.kind], TLS))
 
 

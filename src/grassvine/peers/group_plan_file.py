@@ -42,6 +42,7 @@ _METHOD_OPTIONS: Types = {
     "alpha": _NUMBER,
     "rho": (*_NUMBER, str),
     "max_iter": (int,),
+    "clock": (str,),
 }
 _LIMITS: Types = {"message_bytes": (int,), "patience": _NUMBER}
 

@@ -12,10 +12,10 @@ from grassvine.foundations.files import write_whole
 from grassvine.models import Card as ModelCard
 from grassvine.models.persistence.files import save
 from grassvine.models.persistence.forms import Model
-from grassvine.networks.timetable import Timetable
 from grassvine.peers.group_plan import GroupPlan, differing_entry
 from grassvine.peers.identity import OwnIdentity, default_folder, load_identity
 from grassvine.peers.member_data import OwnTable, Reading, read_member_data
+from grassvine.peers.parts import Course, Part, courses_of, n_slots_of, run_parts
 from grassvine.protocol.agent import Agent, State
 
 HELD_OUT = "total.held_out"
@@ -32,7 +32,7 @@ class RunPeer(Protocol):
     identity : OwnIdentity
     create : function
         Creates the agent of this member; called again if it has to be restored.
-    timetable : Timetable
+    course : Timetable or OwnClock
     journal : Path
         The folder of this run, which is there already; a second call with the same one goes on
         where the first was interrupted.
@@ -45,10 +45,12 @@ class RunPeer(Protocol):
         plan: GroupPlan,
         identity: OwnIdentity,
         create: Callable[[], Agent],
-        timetable: Timetable,
+        course: Course,
         journal: Path,
         patience: float,
         /,
+        *,
+        part: Part | None = None,
     ) -> State:
         """Run the member."""
         ...
@@ -76,6 +78,11 @@ class Prepared:
     def journal(self) -> Path:
         """The folder of this run within the private folder."""
         return self.identity.folder / RUNS / self.plan.digest.hex()
+
+    @property
+    def n_slots(self) -> int:
+        """The number of slots of the run; without a timetable, an own update counts as one."""
+        return n_slots_of(courses_of(self.plan, self.number))
 
     def create(self) -> Agent:
         """Create the agent of this member."""
@@ -144,15 +151,11 @@ def run(prepared: Prepared, run_peer: RunPeer, patience: float | None = None) ->
             "the private folder."
         ) from None
     _require_same_table(prepared)
-    plan = prepared.plan
-    return run_peer(
-        plan,
-        prepared.identity,
-        prepared.create,
-        plan.run_plan.timetable,
-        prepared.journal,
-        plan.limits.patience if patience is None else patience,
-    )
+    plan, identity, journal = prepared.plan, prepared.identity, prepared.journal
+    patience = plan.limits.patience if patience is None else patience
+    if plan.learning.method.own_clock:
+        return run_parts(plan, identity, prepared.table.data, journal, patience, run_peer)
+    return run_peer(plan, identity, prepared.create, plan.run_plan.timetable, journal, patience)
 
 
 def _require_same_table(prepared: Prepared) -> None:

@@ -9,8 +9,10 @@ from grassvine.foundations.errors import PlanError
 from grassvine.foundations.options import one_of, real_number, whole_number
 
 KINDS = ("ratings", "tasks", "pca")
+CLOCKS = ("common", "own")
 EXACT, EXACT_SUBSPACE = "exact", "exact-subspace"
 GOSSIP = ("gossip", "stochastic", "precon-stochastic", "parallel", "precon-parallel")
+WITH_OWN_CLOCK = ("gossip", "stochastic", "precon-stochastic")  # one meeting at a time
 MAX_ITEMS = 1_000_000
 MAX_ID = 200  # characters of an item or column
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -49,6 +51,9 @@ class MethodChoice:
         For gossip: the consensus weight, as the estimator of the kind takes it.
     max_iter : int, optional
         For gossip: about how many updates each member makes.
+    clock : {"common", "own"}, optional
+        For gossip with one meeting at a time: ``"own"`` for members that meet whoever has time,
+        instead of by a common timetable. None is ``"common"``.
     """
 
     name: str = EXACT
@@ -56,9 +61,12 @@ class MethodChoice:
     alpha: float | None = None
     rho: Auto | None = None
     max_iter: int | None = None
+    clock: str | None = None
 
     def __post_init__(self) -> None:
-        """Turn integers into floats, so that 1 and 1.0 are one plan."""
+        """Turn integers into floats, so that 1 and 1.0 are one plan; drop the default clock."""
+        if self.clock is not None and one_of("clock", self.clock, CLOCKS) == "common":
+            object.__setattr__(self, "clock", None)
         for name in ("regularization", "alpha", "rho"):
             value = getattr(self, name)
             if value is not None and value != "auto":
@@ -68,6 +76,11 @@ class MethodChoice:
     def gossips(self) -> bool:
         """Whether members exchange bases instead of sums."""
         return self.name in GOSSIP
+
+    @property
+    def own_clock(self) -> bool:
+        """Whether members meet whoever has time, without a timetable."""
+        return self.clock == "own"
 
     @property
     def options(self) -> dict[str, Any]:
@@ -80,11 +93,12 @@ class MethodChoice:
         """Return a method of a kind of model, with its defaults for options that are not given."""
         defaults = DEFAULTS[one_of("kind", kind, KINDS)]
         known = defaults[one_of("method", name, defaults)]
+        listed = [*known, *(["clock"] if name in WITH_OWN_CLOCK else [])]
         for key in options:
-            if key not in known:
+            if key not in listed:
                 raise PlanError(
                     f"method {name!r} for {kind} has no option {key}; "
-                    + (f"its options are {', '.join(known)}." if known else "it has none.")
+                    + (f"its options are {', '.join(listed)}." if listed else "it has none.")
                 )
         return cls(name, **{**known, **options})
 
@@ -92,7 +106,12 @@ class MethodChoice:
         """Raise :class:`PlanError` if this is not a method of the kind, or an option is wrong."""
         defaults = DEFAULTS[kind]
         known = defaults[one_of("method.name", self.name, defaults)]
-        if set(self.options) != set(known):
+        if self.clock is not None and self.name not in WITH_OWN_CLOCK:
+            raise PlanError(
+                f"method {self.name!r} has no clock; the methods that have one are "
+                f"{', '.join(WITH_OWN_CLOCK)}."
+            )
+        if set(self.options) - {"clock"} != set(known):
             raise PlanError(
                 f"method {self.name!r} for {kind} has the options {', '.join(known) or 'none'}, "
                 f"not {', '.join(self.options) or 'none'}; correct the plan."

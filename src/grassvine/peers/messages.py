@@ -8,7 +8,7 @@ import numpy as np
 from grassvine.networks import Network
 from grassvine.peers.averages import MEAN_STEPS
 from grassvine.peers.learning import EXACT, Learning
-from grassvine.peers.methods import LearnBySums, gossip_of
+from grassvine.peers.methods import LearnByMeetings, LearnBySums, gossip_of
 from grassvine.sums.components import COLUMNS_PER_COMPONENT
 from grassvine.sums.decisions import MAX_DECISIONS
 
@@ -283,13 +283,20 @@ def _residuals(most: int) -> MessageKind:
 
 def _gossip(learning: Learning, network: Network) -> Iterator[MessageKind]:
     m, r = learning.n_items, learning.rank
-    timetable = gossip_of(learning, network.n_agents).timetable(network, np.random.default_rng(0))
+    contains = "the member's own current basis"
+    if learning.method.own_clock:
+        method = LearnByMeetings(learning)
+        most = 1 + max(method.updates(network, one) for one in range(network.n_agents))
+        contains += ", so many different ones; each may be sent again, or to other neighbours"
+    else:
+        gossip = gossip_of(learning, network.n_agents)
+        most = gossip.timetable(network, np.random.default_rng(0)).n_slots
     yield MessageKind(
         "basis",
         "gossip",
         m * r,
-        timetable.n_slots,
-        "the member's own current basis",
+        most,
+        contains,
         "by two consecutive messages the member's gradient, and from it, as a rule, which items "
         "occur in its data; for a single user even the ratings",
     )

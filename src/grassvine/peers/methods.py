@@ -1,6 +1,6 @@
 """The methods of runs between members: the fit with the sums before and after it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import cast
 
@@ -11,12 +11,13 @@ from grassvine.estimators.options import gossip_by_name
 from grassvine.estimators.pca import TOLERANCE
 from grassvine.estimators.rating_models import biased
 from grassvine.foundations.arrays import Array
-from grassvine.gossip import Gossip
+from grassvine.foundations.errors import PlanError
+from grassvine.gossip import Gossip, GrowingRho
 from grassvine.networks.graph import Network
 from grassvine.networks.timetable import Timetable
 from grassvine.peers.averages import MEAN_STEPS, mean_by_sums
 from grassvine.peers.learning import EXACT, Learning
-from grassvine.peers.stages import StagedAgent, one_after_another
+from grassvine.peers.stages import Create, StagedAgent, one_after_another
 from grassvine.peers.totals import (
     JoinedIterate,
     MemberProblem,
@@ -35,6 +36,8 @@ TASKS_TOLERANCE = 1e-10
 
 def method_of(learning: Learning) -> Method:
     """Return the method of a run between members."""
+    if learning.method.own_clock:
+        return LearnByMeetings(learning)
     return LearnByGossip(learning) if learning.method.gossips else LearnBySums(learning)
 
 
@@ -137,6 +140,10 @@ class LearnByGossip:
         """Create the agent of a member."""
         tables = self._timetables(plan.network, np.random.default_rng(0))
         starts = [0, *np.cumsum([table.n_slots for table in tables[:-1]]).tolist()]
+        return StagedAgent(number, starts, self.stages(plan, number, problem))
+
+    def stages(self, plan: Setup, number: int, problem: Problem) -> tuple[Create, Create, Create]:
+        """Return what creates the agents of a member before, during and after gossip."""
         data, tree = cast(MemberProblem, problem), plan.network.tree
         n_agents = plan.network.n_agents
 
@@ -146,21 +153,74 @@ class LearnByGossip:
 
         def between(state: State) -> Agent:
             totals = as_totals(state)
-            return data.gossip(totals, n_agents).agent(plan, number, data.problem(totals))
+            method = self._gossip(data.gossip(totals, n_agents), plan.network, number)
+            return method.agent(plan, number, data.problem(totals))
 
         def after(state: State) -> Agent:
             program = _program_after(data, number, n_agents, as_totals(state))
             return SumAgent(number, problem, program, tree)
 
-        return StagedAgent(number, starts, (before, between, after))
+        return before, between, after
+
+    def _gossip(self, method: Gossip, network: Network, number: int) -> Gossip:
+        """Return the variant of gossip of one member."""
+        return method
 
     def _timetables(self, network: Network, rng: Generator) -> list[Timetable]:
         after = 1 + MEAN_STEPS + sums_after(self.learning)
         return [
             network.tree.rounds(sums_before(self.learning)),
-            gossip_of(self.learning, network.n_agents).timetable(network, rng),
+            self._meetings(network, rng),
             network.tree.rounds(after),
         ]
+
+    def _meetings(self, network: Network, rng: Generator) -> Timetable:
+        return gossip_of(self.learning, network.n_agents).timetable(network, rng)
+
+
+@dataclass(frozen=True, slots=True)
+class LearnByMeetings(LearnByGossip):
+    """Gossip with whoever has time, in place of that with a timetable.
+
+    Parameters
+    ----------
+    record : Timetable, optional
+        The meetings of an earlier run, to replay it. Without it, nobody knows them beforehand, and
+        the timetable has only the sums before and after.
+    """
+
+    record: Timetable | None = None
+
+    def agent(self, plan: Setup, number: int, problem: Problem) -> Agent:
+        """Create the agent of a member that replays the record."""
+        if self.record is None:
+            raise PlanError(
+                "with clock 'own' the meetings are not known before the run; pass the record of "
+                "one to replay it."
+            )
+        return LearnByGossip.agent(self, plan, number, problem)
+
+    def n_meetings(self, network: Network) -> int:
+        """Return how often each link is used: as a common timetable has it on average."""
+        n_meetings = gossip_of(self.learning, network.n_agents).max_iter
+        return max(1, round(n_meetings / max(len(network.edges), 1)))
+
+    def updates(self, network: Network, number: int) -> int:
+        """Return how many updates a member makes."""
+        return network.degree(number) * self.n_meetings(network)
+
+    def around(self, network: Network) -> tuple[Timetable, Timetable]:
+        """Return the timetables of the sums before and after."""
+        before, _, after = self._timetables(network, np.random.default_rng(0))
+        return before, after
+
+    def _gossip(self, method: Gossip, network: Network, number: int) -> Gossip:
+        updates = self.updates(network, number)
+        rho = replace(method.rho, num=updates) if isinstance(method.rho, GrowingRho) else method.rho
+        return replace(method, rho=rho, max_iter=updates, clock="own")
+
+    def _meetings(self, network: Network, rng: Generator) -> Timetable:
+        return self.record or Timetable.from_meetings(network.n_agents, [])
 
 
 def as_totals(state: State) -> dict[str, Array]:

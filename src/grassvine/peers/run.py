@@ -10,7 +10,9 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from grassvine.engines.peers.conversation import Agreement
+import numpy as np
+
+from grassvine.engines.peers.conversation import PART, Agreement
 from grassvine.engines.peers.credentials import Identity, Neighbour
 from grassvine.engines.peers.driver import run_member
 from grassvine.engines.peers.events import Effect, Event, Received, Send, Tick
@@ -18,11 +20,12 @@ from grassvine.engines.peers.frames import Status as StatusFrame
 from grassvine.engines.peers.journal import Journal
 from grassvine.engines.peers.links import Traffic
 from grassvine.engines.peers.member import Limits, Member
+from grassvine.engines.peers.walk import OwnClock
 from grassvine.foundations.errors import PlanError
-from grassvine.networks.timetable import Timetable
 from grassvine.peers.group_plan import GroupPlan
 from grassvine.peers.identity import OwnIdentity
 from grassvine.peers.join import metrics
+from grassvine.peers.parts import MEETINGS, Course, Part, n_slots_of
 from grassvine.peers.signatures import sign_plan, verify_plan
 from grassvine.peers.status import Status, write_status
 from grassvine.protocol.agent import Agent, State
@@ -37,46 +40,56 @@ def run_peer(
     plan: GroupPlan,
     identity: OwnIdentity,
     create: Callable[[], Agent],
-    timetable: Timetable,
+    course: Course,
     journal: Path,
     patience: float,
     observe: Callable[[StepReport], object] = lambda report: None,
+    part: Part | None = None,
 ) -> State:
     """Run a member until it has finished, and return the final state of its agent.
 
-    SIGTERM and Ctrl-C end the run cleanly; started again, it goes on where it was.
+    SIGTERM and Ctrl-C end the run cleanly; started again, it goes on where it was. Without a
+    timetable the state has the meetings, too.
     """
     name = identity.card.name
     number = plan.number_of(name)
-    records = Journal.open(journal, number, plan.digest)
+    part = part or Part(1, 1, 0, n_slots_of((course,)))
+    agreement = agreement_of(plan, identity, part)
+    records = Journal.open(journal, number, agreement.plan)
     try:
-        member = Member(
-            agreement_of(plan, identity),
-            create,
-            timetable,
-            records.recovered,
-            Limits(patience=patience),
-        )
-        told = _Told(member, plan, identity, timetable.n_slots)
+        limits, linked = Limits(patience=patience), plan.network.neighbours(number)
+        member = Member(agreement, create, course, records.recovered, limits, linked)
+        told = _Told(member, plan, identity, part)
+
+        def report(one: StepReport) -> None:
+            observe(replace(one, slot=part.before + one.slot))
+
         try:
-            asyncio.run(_run(told, plan, identity, records, observe))
+            asyncio.run(_run(told, plan, identity, records, report))
         except BaseException as error:
             stopped = isinstance(error, KeyboardInterrupt | SystemExit)
             told.write("stopped", "it was stopped from outside" if stopped else str(error))
             raise
-        state = member.agent.state()
-        told.write("finished", held_out_error=metrics(state).get("held_out_rmse"))
+        state = dict(member.agent.state())
+        if part.number == part.n_parts:
+            told.write("finished", held_out_error=metrics(state).get("held_out_rmse"))
+        if isinstance(course, OwnClock):
+            state[MEETINGS] = np.array(member.meetings, dtype=np.int64).reshape(-1, 2)
         return state
     finally:
         records.close()
 
 
-def agreement_of(plan: GroupPlan, identity: OwnIdentity) -> Agreement:
+def agreement_of(plan: GroupPlan, identity: OwnIdentity, part: Part | None = None) -> Agreement:
     """Return what the members have agreed on, with this member's signature."""
+    digest, digests = plan.digest, plan.digests
+    if part is not None and part.n_parts > 1:
+        digest = part.digest(digest)
+        digests = {**digests, PART: digest}
 
     def verified(member: int, signature: bytes) -> bool:
         try:
-            verify_plan(plan.members[member], plan.digest, signature)
+            verify_plan(plan.members[member], digest, signature)
         except PlanError:
             return False
         return True
@@ -84,9 +97,9 @@ def agreement_of(plan: GroupPlan, identity: OwnIdentity) -> Agreement:
     return Agreement(
         member=plan.number_of(identity.card.name),
         names=[card.name for card in plan.members],
-        plan=plan.digest,
-        digests=plan.digests,
-        signature=sign_plan(identity.key, plan.digest),
+        plan=digest,
+        digests=digests,
+        signature=sign_plan(identity.key, digest),
         verify=verified,
         max_message=plan.limits.message_bytes,
     )
@@ -160,11 +173,11 @@ def bind_address(address: str) -> str:
 class _Told:
     """A member that tells where it is, in its status file."""
 
-    def __init__(self, member: Member, plan: GroupPlan, identity: OwnIdentity, n_slots: int):
+    def __init__(self, member: Member, plan: GroupPlan, identity: OwnIdentity, part: Part):
         self._member = member
         self._plan = plan
         self._identity = identity
-        self._n_slots = n_slots
+        self._part = part
         self._written = 0.0
         self._clocks: dict[int, float] = {}
         self.traffic: dict[int, Traffic] = {}
@@ -191,8 +204,8 @@ class _Told:
             plan=self._plan.digest.hex(),
             pid=os.getpid(),
             updated=time.time(),
-            slot=member.slot,
-            n_slots=self._n_slots,
+            slot=self._part.before + member.slot,
+            n_slots=self._part.n_slots,
             state=state,
             connected=tuple(
                 names[other] for other, one in member.conversations.items() if one.greeted
@@ -207,7 +220,7 @@ class _Told:
         write_status(self._identity.folder, status)
 
     def _state(self) -> str:
-        if self._member.finished:
+        if self._member.finished and self._part.number == self._part.n_parts:
             return "finished"
         if not any(one.greeted for one in self._member.conversations.values()):
             return "connecting"

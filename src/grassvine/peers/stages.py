@@ -50,9 +50,14 @@ class Stage:
 
     def state(self) -> State:
         """Return the states of all stages so far, the latest first in case of equal names."""
-        own = self.agent.state()
-        updates = np.array([self.updates_before + int(own[UPDATES][0])], dtype=np.int64)
-        return {**self.inherited, **own, UPDATES: updates}
+        return merged(self.inherited, self.agent.state())
+
+
+def merged(before: State, own: State) -> State:
+    """Return the state of the stages before with that of a further one; updates are added up."""
+    n_before = int(before[UPDATES][0]) if before else 0
+    updates = np.array([n_before + int(own[UPDATES][0])], dtype=np.int64)
+    return {**before, **own, UPDATES: updates}
 
 
 class StagedAgent:

@@ -7,9 +7,10 @@ is not on disk, and are started again. Each kind of failure counts how often it 
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from types import MappingProxyType
 
 from numpy.random import Generator
 
@@ -37,11 +38,12 @@ from grassvine.engines.peers.member import Limits, Member
 from grassvine.engines.peers.records import (
     Checkpoint,
     Incoming,
-    NeighbourFinished,
-    Outgoing,
+    LinkCounts,
     Record,
+    Recovered,
+    Sent,
 )
-from grassvine.engines.peers.walker import Recovered
+from grassvine.engines.peers.walk import OwnClock
 from grassvine.foundations.seeds import stream
 from grassvine.networks import Timetable
 from grassvine.protocol import StepReport
@@ -72,19 +74,12 @@ class Disk:
                 self.records.append(record)
 
     def recovered(self) -> Recovered:
-        found = self.records
         return Recovered(
             slot=self.checkpoint.slot if self.checkpoint else 0,
             snapshot=self.checkpoint.snapshot if self.checkpoint else None,
             agent_finished=bool(self.reports and self.reports[-1].finished),
             log_entries=lambda: list(self.log_entries),
-            outgoing={one.slot: one.payload for one in found if isinstance(one, Outgoing)},
-            incoming={
-                (one.slot, one.sender): one.payload for one in found if isinstance(one, Incoming)
-            },
-            finished=frozenset(
-                one.neighbour for one in found if isinstance(one, NeighbourFinished)
-            ),
+            records=tuple(self.records),
         )
 
 
@@ -111,14 +106,16 @@ class Simulation:
     def __init__(
         self,
         factories: Sequence[AgentFactory],
-        timetable: Timetable,
+        courses: Timetable | Sequence[OwnClock],
         seed: int,
         *,
         failures: bool = True,
         checkpoint_bytes: int = 0,
+        absent: Mapping[int, float] = MappingProxyType({}),
     ):
         self.rng: Generator = stream(seed, "simulation")
-        self.timetable, self.factories = timetable, factories
+        self.courses, self.factories = courses, factories
+        self.absent = absent  # until when members are not started
         self.nodes = [Node(number) for number in range(len(factories))]
         self.limits = Limits(patience=1e9, grace=200.0, checkpoint_bytes=checkpoint_bytes or 2**40)
         self.now = 0.0
@@ -131,16 +128,13 @@ class Simulation:
         self._connections = 0
         self._arrivals: dict[tuple[int, int], float] = {}  # last arrival by connection and sender
         self._cut: dict[tuple[int, int], float] = {}  # until when a link is cut
-        self._sent: dict[tuple[int, int], bytes] = {}  # by sender and slot
+        self._sent: dict[tuple[int, int, int], bytes] = {}  # by sender, receiver and slot
 
     def run(self) -> list[Node]:
-        edges = {
-            (min(pair), max(pair))
-            for slot in range(self.timetable.n_slots)
-            for pair in self.timetable.deliveries(slot)
-        }
+        edges = {_edge(*pair) for pair in _pairs(self.courses)}
         for node in self.nodes:
-            self._after(self._delay(5.0), partial(self._start, node))
+            begin = self.absent.get(node.number, 0.0)
+            self._after(begin + self._delay(5.0), partial(self._start, node))
         for edge in sorted(edges):
             self._after(self._delay(5.0), partial(self._connect, edge))
         if self.failures:
@@ -173,8 +167,9 @@ class Simulation:
             names=[f"m{number}" for number in range(len(self.nodes))],
             plan=b"p" * 32,
         )
-        factory = self.factories[node.number]
-        node.member = Member(agreement, factory, self.timetable, node.disk.recovered(), self.limits)
+        factory, courses = self.factories[node.number], self.courses
+        course = courses if isinstance(courses, Timetable) else courses[node.number]
+        node.member = Member(agreement, factory, course, node.disk.recovered(), self.limits)
         self._perform(node, node.member.start())
         self._tick(node, node.life)
 
@@ -194,7 +189,7 @@ class Simulation:
         for effect in effects:
             match effect:
                 case Send(neighbour, frame):
-                    self._check(node, frame)
+                    self._check(node, neighbour, frame)
                     self._transmit(node.number, neighbour, frame)
                 case Disconnect(neighbour, _):
                     self._break(_edge(node.number, neighbour))
@@ -230,16 +225,28 @@ class Simulation:
             node.disk.write(node.unwritten.pop(0))
             self._event(node, Persisted(ticket))
 
-    def _check(self, node: Node, frame: Frame) -> None:
+    def _check(self, node: Node, neighbour: int, frame: Frame) -> None:
         """What is sent or acknowledged is on disk, and a message never changes."""
         recovered = node.disk.recovered()
+        to_all = isinstance(self.courses, Timetable)
         if isinstance(frame, Data):
-            payload = recovered.outgoing[frame.slot]
+            messages = (
+                recovered.outgoing
+                if to_all
+                else {
+                    one.number: one.payload
+                    for one in recovered.records
+                    if isinstance(one, Sent) and one.receiver == neighbour
+                }
+            )
+            payload = messages[frame.slot]
             assert payload[frame.offset : frame.offset + len(frame.body)] == frame.body
-            assert self._sent.setdefault((node.number, frame.slot), payload) == payload
+            key = (node.number, -1 if to_all else neighbour, frame.slot)
+            assert self._sent.setdefault(key, payload) == payload
         if isinstance(frame, Ack) and frame.received:
             slot = frame.received - 1
-            assert slot < recovered.slot or any(one == slot for one, _ in recovered.incoming)
+            before = recovered.slot if to_all else _counted(recovered.records, neighbour)
+            assert slot < before or any(one == slot for one, _ in recovered.incoming)
 
     # Links.
 
@@ -343,3 +350,22 @@ class Simulation:
 
 def _edge(one: int, other: int) -> tuple[int, int]:
     return (min(one, other), max(one, other))
+
+
+def _pairs(courses: Timetable | Sequence[OwnClock]) -> Iterator[tuple[int, int]]:
+    if isinstance(courses, Timetable):
+        yield from zip(courses.senders.tolist(), courses.receivers.tolist(), strict=True)
+    else:
+        for number, clock in enumerate(courses):
+            yield from ((number, other) for other in clock.neighbours)
+
+
+def _counted(records: Sequence[Record], neighbour: int) -> int:
+    counts = [
+        one.received
+        for one in records
+        if isinstance(one, LinkCounts) and one.neighbour == neighbour
+    ]
+    return sum(counts) + sum(
+        isinstance(one, Incoming) and one.sender == neighbour for one in records
+    )

@@ -17,11 +17,13 @@ from grassvine.engines.peers.journal import Journal
 from grassvine.engines.peers.records import (
     Checkpoint,
     Incoming,
+    LinkCounts,
     NeighbourFinished,
     Outgoing,
     Record,
+    Recovered,
+    Sent,
 )
-from grassvine.engines.peers.walker import Recovered
 from grassvine.foundations.errors import CheckpointError, OutputError
 from grassvine.foundations.seeds import stream
 from grassvine.protocol import StepReport
@@ -52,6 +54,12 @@ BATCHES: list[tuple[Record, ...]] = [
     (Incoming(2, 2, b"x" * 5000), NeighbourFinished(2)),
     (Outgoing(3, b"third"), checkpoint(4, 2, (Outgoing(3, b"third"), NeighbourFinished(2)))),
     (Incoming(1, 5, b"last"),),
+    (Incoming(1, 0, b"offer"), Sent(1, 4, b"answer"), Sent(2, 2**31 - 1, b"")),
+    (
+        checkpoint(
+            5, 4, (LinkCounts(1, 5, 2**31, 7), LinkCounts(2, 0, 0, 2**20), Sent(1, 4, b"answer"))
+        ),
+    ),
 ]
 
 
@@ -65,6 +73,7 @@ def content(recovered: Recovered, reports: Iterator[StepReport] | list[StepRepor
         dict(recovered.outgoing),
         dict(recovered.incoming),
         recovered.finished,
+        list(recovered.records),
         list(reports),
     )
 

@@ -8,7 +8,6 @@ the conversation when it is complete, and is acknowledged when the member says t
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from grassvine.engines.peers.frames import (
     MAX_CHUNK,
@@ -22,6 +21,10 @@ from grassvine.engines.peers.frames import (
     Refusal,
     Status,
 )
+
+# The entry among the digests of a plan that says which part of the run a member is in.
+PART = "part of the run"
+OTHER_PART = "the neighbour is in another part of the run; both go on when they are in the same."
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,14 @@ class Agreement:
 
 
 class Refused(Exception):
-    """The connection must end; the neighbour is told the reason."""
+    """The connection must end; the neighbour is told the reason.
+
+    ``passing`` says that it is only not yet time for it.
+    """
+
+    def __init__(self, reason: str, *, passing: bool = False):
+        super().__init__(reason)
+        self.passing = passing
 
 
 @dataclass
@@ -107,11 +117,6 @@ class Conversation:
         """The neighbour's name."""
         return self.agreement.names[self.neighbour]
 
-    @cached_property
-    def outgoing_slots(self) -> frozenset[int]:
-        """The slots at which the neighbour receives, for looking them up."""
-        return frozenset(self.outgoing)
-
     def connect(self, finished: bool) -> Hello:
         """Begin a connection and return the greeting."""
         self.disconnect()
@@ -140,6 +145,8 @@ class Conversation:
         connection must end.
         """
         if isinstance(frame, Refusal):
+            if frame.reason == OTHER_PART:
+                raise Refused("", passing=True)
             self.refusal = f"{self.name} refused: {frame.reason}"
             raise Refused("")
         if isinstance(frame, Hello):
@@ -186,6 +193,8 @@ class Conversation:
                 f"{self.name} calls itself member {hello.member}, not {self.neighbour}; "
                 "compare the plans."
             )
+        if hello.plan != mine.plan and _differing(mine.digests, hello.digests) == [PART]:
+            raise Refused(OTHER_PART, passing=True)
         if hello.plan != mine.plan:
             raise self._refused(
                 f"the plans of {self.name} and {mine.names[mine.member]} differ"
@@ -240,6 +249,10 @@ class Conversation:
 
 def _difference(mine: Mapping[str, bytes], other: Mapping[str, bytes]) -> str:
     """Return the entries in which two plans differ, as part of a sentence."""
-    keys = sorted(key for key in {*mine, *other} if mine.get(key) != other.get(key))
+    keys = _differing(mine, other)
     shown = ", ".join(keys[:3]) + (f" and {len(keys) - 3} more" if len(keys) > 3 else "")
     return f" in {shown}"[:MAX_TEXT] if keys else ""
+
+
+def _differing(mine: Mapping[str, bytes], other: Mapping[str, bytes]) -> list[str]:
+    return sorted(key for key in {*mine, *other} if mine.get(key) != other.get(key))

@@ -179,9 +179,10 @@ class _Run:
         match effect:
             case Send(neighbour, frame):
                 self.links.send(neighbour, frame)
-            case Disconnect(neighbour, reason):
+            case Disconnect(neighbour, reason, passing):
                 name = self._names.get(neighbour, str(neighbour))
-                log.warning("closed the link to %s: %s", name, PeerError(reason))
+                level = logging.INFO if passing else logging.WARNING
+                log.log(level, "closed the link to %s: %s", name, PeerError(reason))
                 self.links.close(neighbour)
             case Persist():
                 self._writer.put(effect)

@@ -71,10 +71,14 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Disconnect:
-    """Close the link after what was sent, for a reason to show; it may be opened again later."""
+    """Close the link after what was sent, for a reason to show; it may be opened again later.
+
+    ``passing`` says that the reason will pass by itself.
+    """
 
     neighbour: int
     reason: str
+    passing: bool = False
 
 
 @dataclass(frozen=True, slots=True)

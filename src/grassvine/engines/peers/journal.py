@@ -27,11 +27,13 @@ from grassvine.engines.checkpoints import Checkpoint as Mark
 from grassvine.engines.peers.records import (
     Checkpoint,
     Incoming,
+    LinkCounts,
     NeighbourFinished,
     Outgoing,
     Record,
+    Recovered,
+    Sent,
 )
-from grassvine.engines.peers.walker import Recovered
 from grassvine.foundations.errors import CheckpointError, OutputError
 from grassvine.foundations.files import make_folder, write_whole
 from grassvine.protocol.report import StepReport
@@ -41,7 +43,8 @@ EPOCH = 1  # of the checkpoint files; the lock takes the place of further ones
 BATCH = b"\nbatch\n"
 _BATCH = struct.Struct("<7sQII")  # mark, length of the content, its checksum, that of the header
 _RECORD = struct.Struct("<BiqQ")  # kind, neighbour, slot, length of the payload
-_KINDS = {"outgoing": 0, "incoming": 1, "finished": 2}
+_KINDS = {"outgoing": 0, "incoming": 1, "finished": 2, "sent": 3, "counts": 4}
+_COUNTS = struct.Struct("<qq")
 _NAME = re.compile(r"(\d{9})\.journal")
 
 
@@ -77,13 +80,7 @@ class Journal:
                 snapshot=files.snapshot(mark) if start else None,
                 agent_finished=any(report.finished for report in files.reports(mark)),
                 log_entries=lambda: files.log_entries(mark),
-                outgoing={r.slot: r.payload for r in records if isinstance(r, Outgoing)},
-                incoming={
-                    (r.slot, r.sender): r.payload for r in records if isinstance(r, Incoming)
-                },
-                finished=frozenset(
-                    r.neighbour for r in records if isinstance(r, NeighbourFinished)
-                ),
+                records=records,
             )
             if not path.exists():
                 write_whole(path, identity)
@@ -222,6 +219,11 @@ def _encoded(record: Record) -> tuple[bytes, bytes]:
             return _RECORD.pack(_KINDS["incoming"], sender, slot, len(payload)), payload
         case NeighbourFinished(neighbour):
             return _RECORD.pack(_KINDS["finished"], neighbour, -1, 0), b""
+        case Sent(receiver, number, payload):
+            return _RECORD.pack(_KINDS["sent"], receiver, number, len(payload)), payload
+        case LinkCounts(neighbour, sent, received, left):
+            payload = _COUNTS.pack(received, left)
+            return _RECORD.pack(_KINDS["counts"], neighbour, sent, len(payload)), payload
     raise TypeError(f"{type(record).__name__} is not written in a batch")
 
 
@@ -280,6 +282,10 @@ def _decoded(batch: memoryview, path: Path, place: int) -> Iterator[Record]:
             yield Incoming(neighbour, slot, payload)
         elif kind == _KINDS["finished"]:
             yield NeighbourFinished(neighbour)
+        elif kind == _KINDS["sent"]:
+            yield Sent(neighbour, slot, payload)
+        elif kind == _KINDS["counts"] and length == _COUNTS.size:
+            yield LinkCounts(neighbour, slot, *_COUNTS.unpack(payload))
         else:
             raise _damaged(path, place)
 

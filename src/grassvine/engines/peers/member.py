@@ -6,9 +6,10 @@ leaves when it and all its neighbours have finished, and fails when a neighbour 
 long; started again, it goes on from its journal.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
 from grassvine.engines.base import AgentFactory
+from grassvine.engines.peers.asynchronous import AsynchronousWalker
 from grassvine.engines.peers.conversation import Agreement, Conversation, Refused
 from grassvine.engines.peers.effects import Effects
 from grassvine.engines.peers.events import (
@@ -35,38 +36,16 @@ from grassvine.engines.peers.frames import (
     Refusal,
     Status,
 )
+from grassvine.engines.peers.limits import Limits as Limits
+from grassvine.engines.peers.records import Recovered
 from grassvine.engines.peers.steps import Steps
-from grassvine.engines.peers.walker import Recovered, Walker
+from grassvine.engines.peers.walk import Around, Met, OwnClock, Walk
+from grassvine.engines.peers.walker import Walker
 from grassvine.foundations.errors import CheckpointError, PeerError
 from grassvine.networks.timetable import Timetable
 from grassvine.protocol.agent import Agent
 
 STOPPED = "it stopped with an error, which it has shown at its own place."
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Times in seconds, and when to write checkpoints.
-
-    Attributes
-    ----------
-    patience : float
-        How long to wait for neighbours without any progress.
-    grace : float
-        How long a member waits for the last confirmations when all its neighbours have finished.
-    heartbeat : float
-        Time between two :class:`Status` frames.
-    silence : float
-        A connection on which nothing arrives for so long is closed.
-    checkpoint_bytes : int
-        Write a checkpoint after this many bytes of messages.
-    """
-
-    patience: float = 3600.0
-    grace: float = 30.0
-    heartbeat: float = 15.0
-    silence: float = 60.0
-    checkpoint_bytes: int = 2**26
 
 
 class Member:
@@ -78,40 +57,47 @@ class Member:
         What the members have agreed on.
     create : callable
         Creates the agent.
-    timetable : Timetable
-        The timetable of all members.
+    course : Timetable or OwnClock
+        The timetable of all members, or what the agent does without one.
     recovered : Recovered, optional
         What the journal holds from before.
     limits : Limits, optional
         Times, and when to write checkpoints.
+    idle : iterable of int, optional
+        Neighbours with a link on which the timetable may have no messages.
     """
 
     def __init__(
         self,
         agreement: Agreement,
         create: AgentFactory,
-        timetable: Timetable,
+        course: Timetable | OwnClock,
         recovered: Recovered | None = None,
         limits: Limits | None = None,
+        idle: Iterable[int] = (),
     ):
         self._agreement = agreement
         self._create = create
         self._limits = limits or Limits()
         self._effects = Effects()
         recovered = recovered or Recovered()
-        steps = Steps(timetable, agreement.member)
-        self._walker = Walker(
-            steps, recovered, self._effects, self._limits.checkpoint_bytes, self._walked
+        around = Around(
+            agreement.names,
+            self._effects,
+            self._limits.checkpoint_bytes,
+            self._walked,
+            lambda neighbour, reason: self._refuse(self.conversations[neighbour], reason),
         )
+        self._walk: Walk
+        if isinstance(course, OwnClock):
+            self._walk = AsynchronousWalker(course, agreement.member, recovered, around)
+        else:
+            self._walk = Walker(Steps(course, agreement.member), recovered, around, idle)
         self.conversations = {
             neighbour: Conversation(
-                agreement,
-                neighbour,
-                incoming=steps.incoming.get(neighbour, []),
-                outgoing=steps.outgoing.get(neighbour, []),
-                received=recovered.received_from(neighbour),
+                agreement, neighbour, link.incoming, link.outgoing, received=link.received
             )
-            for neighbour in sorted({*steps.incoming, *steps.outgoing})
+            for neighbour, link in self._walk.links.items()
         }
         self._told_finished = False
         self._over = False
@@ -121,30 +107,35 @@ class Member:
     @property
     def agent(self) -> Agent:
         """The agent, once it was created."""
-        return self._walker.agent
+        return self._walk.agent
+
+    @property
+    def meetings(self) -> Sequence[Met]:
+        """The meetings so far, unless a timetable says them."""
+        return self._walk.meetings
 
     @property
     def slot(self) -> int:
         """The current slot."""
-        return self._walker.slot
+        return self._walk.slot
 
     @property
     def finished(self) -> bool:
         """Whether the agent has finished."""
-        return self._walker.finished
+        return self._walk.finished
 
     @property
     def waiting_for(self) -> tuple[int, ...]:
-        """The neighbours whose messages of the current slot are missing."""
-        return self._walker.waiting_for
+        """The neighbours without which the agent cannot go on."""
+        return self._walk.waiting_for
 
     def n_waiting(self, neighbour: int) -> int:
         """Return how many messages of a neighbour wait for their slots."""
-        return self._walker.n_waiting(neighbour)
+        return self._walk.n_waiting(neighbour)
 
     def start(self) -> list[Effect]:
         """Begin to walk."""
-        self._walker.start(self._create)
+        self._walk.start(self._create)
         return self._effects.take()
 
     def handle(self, event: Event) -> list[Effect]:
@@ -160,10 +151,11 @@ class Member:
             case Persisted(ticket):
                 self._effects.done(ticket)
             case Connected(neighbour):
+                self._disconnect(self.conversations[neighbour])
                 self._heard[neighbour] = self._now
                 self._send(neighbour, self.conversations[neighbour].connect(self.finished))
             case Disconnected(neighbour):
-                self.conversations[neighbour].disconnect()
+                self._disconnect(self.conversations[neighbour])
             case Received(neighbour, frame):
                 if self.conversations[neighbour].connected:
                     self._receive(self.conversations[neighbour], frame)
@@ -186,22 +178,25 @@ class Member:
     def _receive(self, conversation: Conversation, frame: Frame) -> None:
         neighbour = conversation.neighbour
         self._heard[neighbour] = self._now
-        bound = self._walker.bound(neighbour, conversation.received, self._agreement.max_message)
+        bound = self._walk.bound(neighbour, conversation.received, self._agreement.max_message)
+        greeted = conversation.greeted
         try:
-            if isinstance(frame, Data) and self._walker.n_waiting(neighbour) > 3 * WINDOW:
+            if isinstance(frame, Data) and self._walk.n_waiting(neighbour) > 3 * WINDOW:
                 raise Refused("messages are sent too far ahead of their slots; start again.")
             message = conversation.receive(frame, bound)
         except Refused as refusal:
-            self._refuse(conversation, str(refusal))
+            self._refuse(conversation, str(refusal), passing=refusal.passing)
             return
         if message is not None:
             slot, payload = message
-            self._walker.deliver(
+            self._walk.deliver(
                 neighbour, slot, payload, lambda: self._acknowledge(conversation, slot + 1)
             )
         elif isinstance(frame, Hello | Status) and frame.finished:
-            self._walker.note_finished(neighbour, lambda: self._acknowledge(conversation))
-        self._check_acknowledged(conversation)
+            self._walk.note_finished(neighbour, lambda: self._acknowledge(conversation))
+        self._note_acknowledged(conversation)
+        if conversation.greeted and not greeted and not self._over:
+            self._walk.connected(neighbour)
         self._send_due()
 
     def _acknowledge(self, conversation: Conversation, received: int = 0) -> None:
@@ -209,47 +204,33 @@ class Member:
         if received > conversation.received:
             conversation.received = received
             self._progress = self._now
-        ahead = self._walker.n_waiting(conversation.neighbour) > WINDOW
+        ahead = self._walk.n_waiting(conversation.neighbour) > WINDOW
         conversation.unacknowledged = ahead
         if conversation.greeted and not ahead:
-            finished = conversation.neighbour in self._walker.finished_neighbours
+            finished = conversation.neighbour in self._walk.finished_neighbours
             self._send(conversation.neighbour, Ack(conversation.received, finished))
 
-    def _check_acknowledged(self, conversation: Conversation) -> None:
-        """Forget what all receivers have, and fail if a neighbour has more than was sent."""
-        for slot in conversation.outgoing:
-            if slot >= conversation.acknowledged:
-                break
-            if not self._walker.has_sent(slot):
-                self._fail(
-                    CheckpointError(
-                        f"{conversation.name} already has the message of slot {slot}, which this "
-                        "member has not sent yet: its folder is older than the run; restore the "
-                        "newest one, or begin a new plan."
-                    )
-                )
-                return
-        needed = {
-            slot
-            for one in self.conversations.values()
-            for slot in self._walker.outgoing
-            if slot >= one.acknowledged and slot in one.outgoing_slots
-        }
-        for slot in list(self._walker.outgoing):
-            if slot not in needed and slot < self.slot:
-                del self._walker.outgoing[slot]
+    def _note_acknowledged(self, conversation: Conversation) -> None:
+        try:
+            self._walk.acknowledged(conversation.neighbour, conversation.acknowledged)
+        except CheckpointError as error:
+            self._fail(error)
 
     def _send_due(self) -> None:
         for neighbour, conversation in self.conversations.items():
-            for frame in conversation.due(self._walker.outgoing):
+            for frame in conversation.due(self._walk.outgoing_to(neighbour)):
                 self._send(neighbour, frame)
 
-    def _refuse(self, conversation: Conversation, reason: str) -> None:
+    def _refuse(self, conversation: Conversation, reason: str, *, passing: bool = False) -> None:
         if reason:
             self._send(conversation.neighbour, Refusal(reason[:MAX_TEXT]))
-        conversation.disconnect()
+        self._disconnect(conversation)
         reason = reason or conversation.refusal
-        self._effects.add(Disconnect(conversation.neighbour, reason))
+        self._effects.add(Disconnect(conversation.neighbour, reason, passing))
+
+    def _disconnect(self, conversation: Conversation) -> None:
+        conversation.disconnect()
+        self._walk.disconnected(conversation.neighbour)
 
     def _tick(self, now: float) -> None:
         if self._now < 0.0:
@@ -260,11 +241,13 @@ class Member:
             self._send_status()
         for neighbour, conversation in self.conversations.items():
             if conversation.connected and now - self._heard[neighbour] > self._limits.silence:
-                conversation.disconnect()
+                self._disconnect(conversation)
                 self._effects.add(Disconnect(neighbour, "nothing was heard for too long"))
         idle = now - self._progress
         if self.finished:
-            missing = tuple(other for other in self._unfinished() if not self._connected(other))
+            missing = tuple(
+                one for one in self._unfinished() if not self.conversations[one].connected
+            )
             if missing and idle > self._limits.patience:
                 self._leave(missing)
             elif not self._unfinished() and idle > self._limits.grace:
@@ -285,11 +268,8 @@ class Member:
 
     def _unfinished(self) -> list[int]:
         """Return the neighbours that may still need something from this member."""
-        finished = self._walker.finished_neighbours
+        finished = self._walk.finished_neighbours
         return [neighbour for neighbour in self.conversations if neighbour not in finished]
-
-    def _connected(self, neighbour: int) -> bool:
-        return self.conversations[neighbour].connected
 
     def _leave_if_done(self) -> None:
         """Leave when no neighbour needs anything more, and all know that this member does not."""

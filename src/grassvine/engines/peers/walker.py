@@ -10,44 +10,27 @@ What the journal already has is neither computed nor written again, so an agent 
 killed goes on with the same bytes.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import cast
 
 from grassvine.engines.base import AgentFactory, attributed
-from grassvine.engines.peers.effects import Effects
 from grassvine.engines.peers.events import Report
 from grassvine.engines.peers.records import (
     Checkpoint,
     Incoming,
+    Key,
     NeighbourFinished,
     Outgoing,
     Record,
+    Recovered,
 )
 from grassvine.engines.peers.steps import Step, Steps
+from grassvine.engines.peers.walk import Around, Link
+from grassvine.foundations.errors import CheckpointError
 from grassvine.protocol.agent import Agent, State
 from grassvine.protocol.message import Shapes, decode, encode, encoded_bound
 from grassvine.protocol.report import StepReport
-
-Key = tuple[int, int]  # the slot and the sender of a message
-
-
-@dataclass(frozen=True)
-class Recovered:
-    """What a journal holds: the last checkpoint, if any, and the records after it."""
-
-    slot: int = 0
-    snapshot: State | None = None
-    agent_finished: bool = False
-    log_entries: Callable[[], Iterable[State]] = tuple
-    outgoing: Mapping[int, bytes] = field(default_factory=dict)
-    incoming: Mapping[Key, bytes] = field(default_factory=dict)
-    finished: frozenset[int] = frozenset()  # neighbours
-
-    def received_from(self, neighbour: int) -> int:
-        """Return the first slot of which no message of a neighbour is known to be on disk."""
-        after = (slot + 1 for slot, sender in self.incoming if sender == neighbour)
-        return max(self.slot, max(after, default=0))
 
 
 class Walker:
@@ -55,6 +38,10 @@ class Walker:
 
     Attributes
     ----------
+    meetings : tuple
+        Empty: the timetable says them.
+    links : dict of Link
+        The slots at which each neighbour sends and receives.
     outgoing : dict of bytes by slot
         The messages that some receiver may still need; all are on disk.
     finished_neighbours : set of int
@@ -65,15 +52,25 @@ class Walker:
         self,
         steps: Steps,
         recovered: Recovered,
-        effects: Effects,
-        checkpoint_bytes: int,
-        moved: Callable[[], None],
+        around: Around,
+        idle: Iterable[int] = (),
     ):
+        self.meetings = ()
         self._steps = steps
         self._recovered = recovered
-        self._effects = effects
-        self._checkpoint_bytes = checkpoint_bytes
-        self._on_change = moved
+        self._effects = around.effects
+        self._checkpoint_bytes = around.checkpoint_bytes
+        self._on_change = around.on_change
+        self._names = around.names
+        self.links = {
+            neighbour: Link(
+                incoming=steps.incoming.get(neighbour, []),
+                outgoing=steps.outgoing.get(neighbour, []),
+                received=recovered.received_from(neighbour),
+            )
+            for neighbour in sorted({*steps.incoming, *steps.outgoing, *idle})
+        }
+        self._acknowledged = dict.fromkeys(self.links, 0)
         self._move_to(steps.before(recovered.slot))
         self._agent: Agent | None = None
         self._ready: Shapes | None = None  # what the agent expects at the current slot
@@ -163,9 +160,31 @@ class Walker:
             self._finishing.add(neighbour)
             self._persist((NeighbourFinished(neighbour),), written)
 
-    def has_sent(self, slot: int) -> bool:
-        """Return whether the message of a slot was ever sent."""
-        return slot < self.slot or slot in self.outgoing
+    def outgoing_to(self, neighbour: int) -> Mapping[int, bytes]:
+        """Return the messages that a neighbour may still need, by slot."""
+        return self.outgoing
+
+    def acknowledged(self, neighbour: int, up_to: int) -> None:
+        """Forget what all receivers have; a neighbour cannot have what was never sent."""
+        slots, before = self.links[neighbour].outgoing, self._acknowledged[neighbour]
+        for slot in slots[bisect_left(slots, before) : bisect_left(slots, up_to)]:
+            if slot >= self.slot and slot not in self.outgoing:
+                raise CheckpointError(
+                    f"{self._names[neighbour]} already has the message of slot {slot}, which this "
+                    "member has not sent yet: its folder is older than the run; restore the "
+                    "newest one, or begin a new plan."
+                )
+        self._acknowledged[neighbour] = max(before, up_to)
+        for slot in list(self.outgoing):
+            receivers = self._steps[self._steps.before(slot)].receivers
+            if slot < self.slot and all(slot < self._acknowledged[one] for one in receivers):
+                del self.outgoing[slot]
+
+    def connected(self, neighbour: int) -> None:
+        """Do nothing: whom to meet is known beforehand."""
+
+    def disconnected(self, neighbour: int) -> None:
+        """Do nothing: whom to meet is known beforehand."""
 
     def _move_to(self, place: int) -> None:
         """Go to a step; there is none after the last."""
