@@ -77,10 +77,6 @@ def dial(identity: Identity, address: str) -> Any:
     return dialled(identity, identity.number, card(A, address))
 
 
-def grpc_error() -> type[Exception]:
-    return load_grpc().AioRpcError
-
-
 @dataclass
 class Scripted(Recorder):
     """Answers events by a function, and wakes up whoever waits for an event."""
