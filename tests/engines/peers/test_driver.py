@@ -31,7 +31,6 @@ from grassvine.engines.peers.events import (
     Send,
     Tick,
 )
-from grassvine.engines.peers.extra import load_grpc
 from grassvine.engines.peers.frames import Ack, Data, Refusal
 from grassvine.engines.peers.links import Traffic
 from grassvine.engines.peers.records import Incoming, NeighbourFinished, Record
