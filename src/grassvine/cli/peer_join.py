@@ -97,6 +97,8 @@ def join(
         **prepared.table.counts,
         **joining.metrics(state),
     }
+    if prepared.meetings is not None:
+        report["meetings"] = str(prepared.meetings)
     if as_json:
         print_object(report)
     else:

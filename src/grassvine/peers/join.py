@@ -14,6 +14,7 @@ from grassvine.models.persistence.files import save
 from grassvine.models.persistence.forms import Model
 from grassvine.peers.group_plan import GroupPlan, differing_entry
 from grassvine.peers.identity import OwnIdentity, default_folder, load_identity
+from grassvine.peers.meetings import FILE as MEETINGS
 from grassvine.peers.member_data import OwnTable, Reading, read_member_data
 from grassvine.peers.parts import Course, Part, courses_of, n_slots_of, run_parts
 from grassvine.protocol.agent import Agent, State
@@ -83,6 +84,11 @@ class Prepared:
     def n_slots(self) -> int:
         """The number of slots of the run; without a timetable, an own update counts as one."""
         return n_slots_of(courses_of(self.plan, self.number))
+
+    @property
+    def meetings(self) -> Path | None:
+        """The file with the member's meetings after the run, unless there is a timetable."""
+        return self.journal / MEETINGS if self.plan.learning.method.own_clock else None
 
     def create(self) -> Agent:
         """Create the agent of this member."""

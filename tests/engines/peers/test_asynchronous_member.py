@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.engines.peers.agents import SIZE, MixingAgent
 
-from grassvine.engines.peers.conversation import Agreement
+from grassvine.engines.peers.conversation import OTHER_PART, PART, Agreement
 from grassvine.engines.peers.events import (
     Compute,
     Computed,
@@ -25,7 +25,7 @@ from grassvine.engines.peers.events import (
     Send,
     Tick,
 )
-from grassvine.engines.peers.frames import PROTOCOL_VERSION, Ack, Data, Hello, Status
+from grassvine.engines.peers.frames import PROTOCOL_VERSION, Ack, Data, Hello, Refusal, Status
 from grassvine.engines.peers.member import Limits, Member
 from grassvine.engines.peers.pairing import Kind, Note
 from grassvine.engines.peers.records import Record, Sent
@@ -186,3 +186,32 @@ def test_a_member_has_finished_when_every_link_was_used_as_often_as_planned() ->
     offer = Note(Kind.OFFER, numbers[1], 0, basis(1))
     (end,) = [one for one in alone.take(frame(1, numbers[1], offer)) if isinstance(one, Disconnect)]
     assert "after the last meeting" in end.reason
+
+
+def in_part(number: int, part: int, seed: bytes = b"s" * 32) -> Alone:
+    """A member in a part of a run, to which a neighbour has a link."""
+    digests = {"seed": seed, PART: bytes([part]) * 32}
+    agreement = Agreement(number, ["a", "b"], bytes([part]) * 32, digests)
+    create = partial(MixingAgent, number, NO_SLOTS)
+    alone = Alone(Member(agreement, create, OwnClock((1 - number,), 5)))
+    alone.take(Connected(1 - number))
+    return alone
+
+
+def test_a_neighbour_in_another_part_of_the_run_is_refused_until_it_comes() -> None:
+    one, other = in_part(0, 1), in_part(1, 2)
+    (hello,) = [e.frame for e in other.take(Connected(0)) if isinstance(e, Send)]
+    refused = one.take(Received(1, hello))
+    assert refused == [Send(1, Refusal(OTHER_PART)), Disconnect(1, OTHER_PART, passing=True)]
+    (end,) = other.take(Received(0, Refusal(OTHER_PART)))
+    assert isinstance(end, Disconnect) and end.passing
+    (hello,) = [e.frame for e in in_part(1, 1).take(Connected(0)) if isinstance(e, Send)]
+    one.take(Connected(1))
+    assert not [e for e in one.take(Received(1, hello)) if isinstance(e, Disconnect)]
+
+
+def test_another_plan_is_not_taken_for_another_part() -> None:
+    (hello,) = [e.frame for e in in_part(1, 2, b"t" * 32).take(Connected(0)) if isinstance(e, Send)]
+    (end,) = [e for e in in_part(0, 1).take(Received(1, hello)) if isinstance(e, Disconnect)]
+    assert "the plans of b and a differ in part of the run, seed" in end.reason
+    assert not end.passing
