@@ -54,16 +54,19 @@ def patients_of_clinics():
 
     The clinics see different patients: the first has more of the young, the third more of the old.
     """
-    features, progression = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    patients = load_diabetes(scaled=False)
+    table = pl.DataFrame(patients.data, schema=patients.feature_names, orient="row")
+    age = table["age"].to_numpy()
     rng = np.random.default_rng(SEED)
-    clinic = rng.integers(len(CLINICS), size=len(features))
-    clinic = np.clip(clinic + (features.age > 60) - (features.age < 35), 0, len(CLINICS) - 1)
+    clinic = rng.integers(len(CLINICS), size=len(table))
+    clinic = np.clip(clinic + (age > 60) - (age < 35), 0, len(CLINICS) - 1)
     ward = [
         f"{'women' if sex == 2 else 'men'}-{'young' if age < 45 else 'old'}"
-        for sex, age in zip(features.sex, features.age, strict=True)
+        for sex, age in table.select("sex", "age").iter_rows()
     ]
-    table = pl.from_pandas(features.drop(columns="sex"))
-    table = table.with_columns(pl.Series(TARGET, progression), pl.Series(WARD, ward))
+    table = table.drop("sex").with_columns(
+        pl.Series(TARGET, patients.target), pl.Series(WARD, ward)
+    )
     tables = [table.filter(pl.Series(clinic == number)) for number in range(len(CLINICS))]
     return tables, [name for name in table.columns if name not in (TARGET, WARD)]
 
