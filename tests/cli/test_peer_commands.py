@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import socket
 import stat
 import subprocess
@@ -379,4 +380,7 @@ def test_two_processes_join_over_tls(
     status = grassvine("peer", "status", "plan.toml", "--folder", "a", "--json").object
     assert (status["state"], status["process_lives"]) == ("finished", False)
     assert status["bytes_sent"] > 0 < status["bytes_received"]
-    assert set(status["clocks"]) == {"clinic-b"}
+    assert set(status["clocks"]) == {"clinic-b"} and status["waiting_for"] == []
+    shown = grassvine("peer", "status", "plan.toml", "--folder", "a").out
+    assert re.search(r"updated +20\d\d-\d\d-\d\d \d\d:\d\d:\d\d[+-]", shown)
+    assert re.search(r"clocks +clinic-b [+-]\d+\.\d s", shown) and "reason" not in shown

@@ -1,5 +1,6 @@
 """``grassvine peer``: identities, plans and checks of runs between organisations."""
 
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -292,6 +293,9 @@ def status(
     if as_json:
         print_object(shown)
         return
+    shown["reason"] = found.reason or None
+    shown["updated"] = datetime.fromtimestamp(found.updated).astimezone().isoformat(" ", "seconds")
+    shown["clocks"] = tuple(f"{name} {ahead:+.1f} s" for name, ahead in found.clocks.items())
     print_rows(
         {
             name.replace("_", " "): ", ".join(value) or None if isinstance(value, tuple) else value

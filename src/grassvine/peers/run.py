@@ -210,7 +210,9 @@ class _Told:
             connected=tuple(
                 names[other] for other, one in member.conversations.items() if one.greeted
             ),
-            waiting_for=tuple(names[other] for other in member.waiting_for),
+            waiting_for=()
+            if state == "finished"
+            else tuple(names[other] for other in member.waiting_for),
             bytes_sent=sum(one.bytes_sent for one in self.traffic.values()),
             bytes_received=sum(one.bytes_received for one in self.traffic.values()),
             held_out_error=held_out_error,
