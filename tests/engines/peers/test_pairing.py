@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 from numpy.random import Generator
 
 from grassvine.engines.peers.conversation import Refused
+from grassvine.engines.peers.outbox import Outbox
 from grassvine.engines.peers.pairing import Kind, Meeting, Note, Pairing, Phase, Reply
+from grassvine.engines.peers.records import LinkCounts, Sent
+from grassvine.engines.peers.recovery import Recovery
 from grassvine.networks import merge_meetings
 
 
@@ -247,3 +250,14 @@ def test_who_has_answered_waits_for_the_outcome_and_is_busy_for_others() -> None
     assert member.replies(1, 9, Note(Kind.OFFER, 9, 0), 4) == [Reply(1, Kind.BUSY, 9)]
     meeting = member.received(0, Note(Kind.AGREED, 3))
     assert meeting == Meeting(0, Note(Kind.OFFER, 3, 1))
+
+
+def test_an_offer_made_before_a_crash_is_compared_as_it_was_sent() -> None:
+    """What was known of the neighbour's updates is gone, but the offer on disk tells it."""
+    offer = Note(Kind.OFFER, 3, updates=4, fewest=4)
+    records = [LinkCounts(0, 3, 2, left=2), Sent(0, 3, offer.encode())]
+    outbox, member = Outbox([0], ["m0", "m1"]), Pairing(1, [0], 6)
+    Recovery(4, {0: 0}).read(records, outbox, member)
+    theirs = Note(Kind.OFFER, 2, updates=4, fewest=4)
+    replies = member.replies(0, 2, theirs, n_sent=4)
+    assert replies == [Reply(0, Kind.WITHDRAWN, 3), Reply(0, Kind.ANSWER, 2)]

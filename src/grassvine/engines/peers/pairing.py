@@ -168,14 +168,18 @@ class Pairing:
             return self._begin(Meeting(sender, self._theirs))
         return None
 
-    def sent(self, reply: Reply) -> Meeting | None:
-        """Change the state by a message of this member; a reply follows what it replies to."""
+    def sent(self, reply: Reply, fewest: int | None = None) -> Meeting | None:
+        """Change the state by a message of this member; a reply follows what it replies to.
+
+        ``fewest`` is what an offer said that was made before a restart. Both members must compare
+        the same numbers, or each would call itself busy.
+        """
         receiver, kind, offer = reply
         match kind:
             case Kind.OFFER | Kind.ANSWER:
                 self.phase = Phase.OFFERING if kind is Kind.OFFER else Phase.ANSWERED
                 self.partner, self.offer, self._theirs = receiver, offer, self._latest
-                self._fewest = self.fewest(receiver)
+                self._fewest = self.fewest(receiver) if fewest is None else fewest
                 self._refused = [one for one in self._refused if one != receiver]
             case Kind.BUSY:
                 # It is worth an offer later, whatever it said before: it has nobody yet.

@@ -48,7 +48,8 @@ class Recovery:
                 case Sent(receiver, _, payload):
                     if outbox.recover(record):
                         note = Note.decode(payload)
-                        meeting = pairing.sent(Reply(receiver, note.kind, note.offer))
+                        made = Reply(receiver, note.kind, note.offer)
+                        meeting = pairing.sent(made, note.fewest)
                 case Incoming(sender, _, payload):
                     self.n_received[sender] += 1
                     meeting = pairing.received(sender, Note.decode(payload))
