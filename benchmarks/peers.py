@@ -34,6 +34,7 @@ from grassvine.protocol.message import Shapes
 SIZES = (0.4e6, 3.2e6)  # bytes
 EXCHANGES = 120
 WARM_UP = 20
+QUANTILES = (0.05, 0.25, 0.75, 0.95)
 PLAN = b"benchmark".ljust(32)
 
 
@@ -84,7 +85,7 @@ def measure(sizes: Iterable[float] = SIZES) -> Iterator[dict[str, Any]]:
         yield {
             "megabytes": size / 1e6,
             "wall": float(np.median(wall)),
-            "low": float(np.quantile(wall, 0.05)),
+            "quantiles": np.quantile(wall, QUANTILES),
             "cpu": float(cpu.mean()),
             "flush": flush,
         }
@@ -92,9 +93,10 @@ def measure(sizes: Iterable[float] = SIZES) -> Iterator[dict[str, Any]]:
 
 def show(rows: Iterator[dict[str, Any]]) -> None:
     for row in rows:
+        spread = " / ".join(f"{1e3 * one:.1f}" for one in row["quantiles"])
         print(
-            f"exchange of {row['megabytes']:.1f} MB each way: median {1e3 * row['wall']:.1f} ms, "
-            f"5th percentile {1e3 * row['low']:.1f} ms, {1e3 * row['cpu']:.1f} CPU ms a member; "
+            f"exchange of {row['megabytes']:.1f} MB each way: median {1e3 * row['wall']:.1f} ms "
+            f"(5, 25, 75, 95 %: {spread} ms), {1e3 * row['cpu']:.1f} CPU ms a member; "
             f"writing and flushing as much takes {1e3 * row['flush']:.1f} ms, and is done twice",
             flush=True,
         )

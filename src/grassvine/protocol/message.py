@@ -47,7 +47,7 @@ def decode(data: bytes, shapes: Shapes, *, sender: int, slot: int) -> Message:
     """Deserialise the message of a sender at a slot, or raise :class:`MessageError`.
 
     The data are untrusted: the size is checked before anything is parsed, then the names, shapes,
-    types and values (:func:`checked_message`). The arrays are copied, so that they are aligned.
+    types and values (:func:`checked_message`). The arrays share no memory with the data.
     """
     what = _named(sender, slot)
     expected = _content_bytes(shapes)
@@ -68,7 +68,7 @@ def decode(data: bytes, shapes: Shapes, *, sender: int, slot: int) -> Message:
     message = Message(
         sender=int(arrays["sender"][0]),
         slot=int(arrays["slot"][0]),
-        arrays={name: arrays[name].copy() for name in shapes},
+        arrays={name: arrays[name] for name in shapes},
     )
     return checked_message(message, shapes, sender=sender, slot=slot)
 

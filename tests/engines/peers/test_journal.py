@@ -260,3 +260,33 @@ def test_simulated_members_recover_from_files_as_from_memory(tmp_path: Path, see
     for disk in disks:
         disk.restart()
         disk.journal.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "RWF_NOWAIT"), reason="the system does not tell what it keeps")
+def test_the_system_keeps_no_copy_of_what_is_on_disk(tmp_path: Path) -> None:
+    """Otherwise a journal fills the memory with messages that nobody reads."""
+
+    def in_memory(path: Path, offset: int) -> bool:
+        file = os.open(path, os.O_RDONLY)
+        try:
+            return os.preadv(file, [bytearray(1)], offset, os.RWF_NOWAIT) == 1
+        except BlockingIOError:
+            return False
+        finally:
+            os.close(file)
+
+    plain = tmp_path / "plain"
+    with plain.open("wb") as file:
+        file.write(bytes(2**20))
+        file.flush()
+        os.fsync(file.fileno())
+        before = in_memory(plain, 2**19)
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    if not before or in_memory(plain, 2**19):
+        pytest.skip("this file system keeps its files in memory, or none of them")
+    journal = Journal.open(tmp_path / "journal", 0, PLAN)
+    journal.append([Outgoing(0, bytes(2**20))])
+    path = tmp_path / "journal" / "000000000.journal"
+    assert not in_memory(path, 2**19)
+    assert in_memory(path, path.stat().st_size - 1)  # the page to which the next batch is added
+    journal.close()

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from numpy.random import Generator
 
+from grassvine.engines.peers.allocator import keep_freed_memory
 from grassvine.engines.peers.backoff import delays
 from grassvine.engines.peers.channel import dialled, listening
 from grassvine.engines.peers.credentials import Identity, Neighbour, check_certificates
@@ -64,7 +65,7 @@ async def run_member(
     seed: int = 0,
     traffic: dict[int, Traffic] | None = None,
 ) -> None:
-    """Run a member until it leaves.
+    """Run a member until it leaves; its process is its own.
 
     It dials the neighbours that have an address, again and again, and accepts the others. If the
     task is cancelled, the links are closed and what was to be written is written.
@@ -94,6 +95,7 @@ async def run_member(
     """
     if identity is not None:
         check_certificates(identity, neighbours)
+    keep_freed_memory()
     names = {one.number: one.name for one in neighbours}
     run = _Run(member, journal, observe, names, {} if traffic is None else traffic)
     dialling = [one for one in neighbours if one.address is not None]

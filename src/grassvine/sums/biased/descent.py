@@ -51,13 +51,13 @@ TINY = float(np.finfo(float).tiny)
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, weakref_slot=True)
 class BiasedIterate(Iterate):
-    """The current model; its basis spans the factors."""
+    """The current model. ``basis`` are its factors, orthonormal only where a state is asked for."""
 
     model: BiasedModel
 
     def arrays(self) -> dict[str, Array]:
-        """Return the basis and the model as named arrays."""
-        return {"basis": self.basis, **self.model.arrays()}
+        """Return an orthonormal basis of the span of the factors, and the model, by name."""
+        return {"basis": _orthonormal(self.model), **self.model.arrays()}
 
     def fit_to(self, problem: Problem) -> tuple[float, float]:
         """Return cost and squared error of an agent's users."""
@@ -183,7 +183,7 @@ def minimise(
         point = _point(trial, (yield from all_reduce(best, own)), statistics)
         return point, replace(point.iterate, mse=mse)
 
-    first = _iterate(model)
+    first = BiasedIterate(model.factors, model=model)
     here, seen = yield from evaluate(first, first)
     line, step, costs = _steepest(here), 1.0, [here.cost]
     for _ in range(criteria.max_iter - 1):
@@ -215,21 +215,20 @@ def minimise(
 
 
 @computed_once
-def _iterate(model: BiasedModel) -> BiasedIterate:
-    return BiasedIterate(np.linalg.qr(model.factors)[0], model=model)
+def _orthonormal(model: BiasedModel) -> Array:
+    return np.linalg.qr(model.factors)[0]
 
 
 @computed_once
 def _moved(here: Point, line: Line, step: float) -> BiasedIterate:
     """Return the iterate one step along a line."""
     model, change = here.model, step * line.direction
-    return _iterate(
-        replace(
-            model,
-            factors=model.factors + change[:, :-1],
-            item_biases=model.item_biases + change[:, -1],
-        )
+    moved = replace(
+        model,
+        factors=model.factors + change[:, :-1],
+        item_biases=model.item_biases + change[:, -1],
     )
+    return BiasedIterate(moved.factors, model=moved)
 
 
 @computed_once
