@@ -37,6 +37,8 @@ class TableStatistics:
     ----------
     counts : array of shape (n_items,)
         Ratings per item.
+    n_users : float
+        Users with ratings.
     item_sums : array of shape (n_items,)
         Sum of the standardised ratings per item.
     centre, scale : float
@@ -44,9 +46,16 @@ class TableStatistics:
     """
 
     counts: Array
+    n_users: float
     item_sums: Array
     centre: float
     scale: float
+
+    @property
+    def density(self) -> float:
+        """The number of ratings for each user and item."""
+        n_items = np.count_nonzero(self.counts)
+        return float(self.n_ratings / max(n_items + self.n_users, 1.0))
 
     @property
     def n_ratings(self) -> float:
@@ -79,11 +88,11 @@ def table_statistics(ratings: Ratings, iterate: Iterate) -> Subprogram[TableStat
     """Add up the statistics of all agents' ratings, in two sums."""
     n_items, values = ratings.n_items, ratings.values
 
-    def own() -> tuple[Array, float]:
+    def own() -> tuple[Array, float, float]:
         counts = np.bincount(ratings.items, minlength=n_items).astype(np.float64)
-        return counts, float(values.sum())
+        return counts, float(np.count_nonzero(np.diff(ratings.starts))), float(values.sum())
 
-    counts, total = yield from all_reduce(iterate, own)
+    counts, n_users, total = yield from all_reduce(iterate, own)
     n_ratings = max(float(counts.sum()), 1.0)
     centre = yield from agree(float(total) / n_ratings)
 
@@ -97,12 +106,14 @@ def table_statistics(ratings: Ratings, iterate: Iterate) -> Subprogram[TableStat
     # Equal ratings deviate by rounding errors; then any scale will do.
     constant = deviation <= 1e-12 * abs(centre)
     scale = yield from agree(1.0 if constant or deviation == 0.0 else deviation)
-    return _statistics(counts, sums, centre, scale)
+    return _statistics(counts, float(n_users), sums, centre, scale)
 
 
 @computed_once
-def _statistics(counts: Array, sums: Array, centre: float, scale: float) -> TableStatistics:
-    return TableStatistics(counts, sums / scale, centre, scale)
+def _statistics(
+    counts: Array, n_users: float, sums: Array, centre: float, scale: float
+) -> TableStatistics:
+    return TableStatistics(counts, n_users, sums / scale, centre, scale)
 
 
 def item_features(

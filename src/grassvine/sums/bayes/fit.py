@@ -52,6 +52,13 @@ class Table:
     features: ItemFeatures
 
 
+def initial_iterate(start: Array) -> BayesianIterate:
+    """Return the iterate until the statistics of the ratings are known."""
+    n_items = len(start)
+    nothing = TableStatistics(np.zeros(n_items), 0.0, np.zeros(n_items), 0.0, 1.0)
+    return _iterate(first_state(start, nothing).model)
+
+
 def set_up(problem: BayesianCompletionProblem, seed: int, iterate: Iterate) -> Subprogram[Table]:
     """Add up the statistics of the ratings and find the features of the items."""
     statistics = yield from table_statistics(problem.ratings, iterate)

@@ -63,6 +63,8 @@ class BayesianModel:
         Ā, the mean of A over all ratings.
     mean_user : array of shape (rank + 1,)
         The mean of the posterior means of all users: what is expected of one without ratings.
+    interval_scale : float, default=1.0
+        By how much intervals are wider than the posterior says, as held-out ratings showed.
     """
 
     factors: Array
@@ -78,6 +80,7 @@ class BayesianModel:
     user_coefficients: Array
     mean_factors: Array
     mean_user: Array
+    interval_scale: float = 1.0
 
     def __post_init__(self) -> None:
         """Check shapes and signs."""
@@ -101,7 +104,7 @@ class BayesianModel:
                     f"shape {shape}."
                 )
             object.__setattr__(self, name, np.ascontiguousarray(numbers))
-        for name in ("centre", "scale", "noise", "bias_variance"):
+        for name in ("centre", "scale", "noise", "bias_variance", "interval_scale"):
             number = real_number(name, getattr(self, name), error=BasisError)
             if number <= 0.0 and name != "centre":
                 raise BasisError(f"{name} is {number:g}; pass a positive number.")
