@@ -44,6 +44,7 @@ def evaluate_users(
     log_ridge: float,
     coefficients: Array,
     mean_factors: Array,
+    choice_count: float,
     noise: float,
     prior_count: float,
     gradient: Array,
@@ -73,7 +74,7 @@ def evaluate_users(
     mean = np.empty(width)
     centre = np.empty(width)
     right = np.empty(width)
-    features = np.empty(width + 1)
+    features = np.empty(width)
     sums = np.empty(width)
     moments = np.empty(width)
     own_second = np.zeros((width, width))
@@ -84,7 +85,7 @@ def evaluate_users(
         if count == 0:
             continue
         _gather(items, values, start, count, item_rows, rows)
-        _features(rows, count, width, mean_factors, features)
+        _features(rows, count, mean_factors, choice_count, features)
         _expected(features, coefficients, centre)
         _gram(rows, count, products)
         squares = _add_spread(items, start, count, spread, products, rows, sums)
@@ -128,10 +129,9 @@ def evaluate_users(
                 own_second[a, b] += tau * (mean[a] * mean[b] + covariance[a, b])
                 own_deviations[a, b] += away * other + covariance[a, b]
                 prior_term += away * ridge[a, b] * other
-        for a in range(width + 1):
-            for b in range(width + 1):
-                features_gram[a, b] += features[a] * features[b]
+        for a in range(width):
             for b in range(width):
+                features_gram[a, b] += features[a] * features[b]
                 features_product[a, b] += features[a] * mean[b]
         log_factor = 0.0
         for a in range(width):
@@ -161,6 +161,7 @@ def solve_users(
     log_ridge: float,
     coefficients: Array,
     mean_factors: Array,
+    choice_count: float,
     noise: float,
     prior_count: float,
     means: Array,
@@ -173,14 +174,14 @@ def solve_users(
     inverse = np.zeros((width, width))
     centre = np.empty(width)
     right = np.empty(width)
-    features = np.empty(width + 1)
+    features = np.empty(width)
     sums = np.empty(width)
     for user in range(first, last):
         start, count = starts[user], starts[user + 1] - starts[user]
         if count == 0:
             continue
         _gather(items, values, start, count, item_rows, rows)
-        _features(rows, count, width, mean_factors, features)
+        _features(rows, count, mean_factors, choice_count, features)
         _expected(features, coefficients, centre)
         _gram(rows, count, products)
         squares = _add_spread(items, start, count, spread, products, rows, sums)
@@ -203,6 +204,7 @@ def variances_of_users(
     log_ridge: float,
     coefficients: Array,
     mean_factors: Array,
+    choice_count: float,
     noise: float,
     prior_count: float,
     pair_starts: Indices,
@@ -222,14 +224,14 @@ def variances_of_users(
     mean = np.empty(width)
     centre = np.empty(width)
     right = np.empty(width)
-    features = np.empty(width + 1)
+    features = np.empty(width)
     sums = np.empty(width)
     for user in range(first, last):
         start, count = starts[user], starts[user + 1] - starts[user]
         if pair_starts[user + 1] == pair_starts[user] or count == 0:
             continue
         _gather(items, values, start, count, item_rows, rows)
-        _features(rows, count, width, mean_factors, features)
+        _features(rows, count, mean_factors, choice_count, features)
         _expected(features, coefficients, centre)
         _gram(rows, count, products)
         squares = _add_spread(items, start, count, spread, products, rows, sums)
@@ -267,17 +269,19 @@ def _gather(
 
 
 @_compiled
-def _features(rows: Array, count: int, width: int, mean_factors: Array, features: Array) -> None:
-    """Compute F = (mean of A − Ā, log(1 + n), 1)."""
-    constants = rows[width - 1]
-    for a in range(width - 1):
+def _features(
+    rows: Array, count: int, mean_factors: Array, choice_count: float, features: Array
+) -> None:
+    """Compute F: the shrunk mean of A − Ā, and 1."""
+    rank = len(mean_factors)
+    constants = rows[rank]
+    for a in range(rank):
         row = rows[a]
         total = 0.0
         for k in range(count):
             total += row[k] / constants[k]
-        features[a] = total / count - mean_factors[a]
-    features[width - 1] = np.log(1.0 + count)
-    features[width] = 1.0
+        features[a] = (total - count * mean_factors[a]) / (count + choice_count)
+    features[rank] = 1.0
 
 
 @_compiled

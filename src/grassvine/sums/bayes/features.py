@@ -10,6 +10,7 @@ are found by power iterations, of which every agent needs one sum. The features 
 log(1 + n_i) and the mean, over the users who rated it, of their whitened rows of :math:`\tilde O V`.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -25,6 +26,8 @@ N_FEATURES, N_MORE = 40, 5  # columns of V that are used, and that help to find 
 N_POWER_ITERATIONS = 3
 SHRINKAGE = 10.0  # users without anything in common, added to the mean over users
 RIDGE = 10.0  # items or users without an effect of their features, added to a regression
+# The standardised log(1 + n_i) of an item without ratings: fewer than most have, but it may be new.
+UNRATED = -1.0
 # Smaller directions are rounding errors.
 NEGLIGIBLE = 1e-9
 
@@ -102,10 +105,9 @@ def table_statistics(ratings: Ratings, iterate: Iterate) -> Subprogram[TableStat
         return np.bincount(ratings.items, centred, minlength=n_items), float(centred @ centred)
 
     sums, squares = yield from all_reduce(iterate, own_centred)
-    deviation = float(np.sqrt(float(squares) / n_ratings))
+    deviation = math.sqrt(max(float(squares) / n_ratings, 0.0))
     # Equal ratings deviate by rounding errors; then any scale will do.
-    constant = deviation <= 1e-12 * abs(centre)
-    scale = yield from agree(1.0 if constant or deviation == 0.0 else deviation)
+    scale = yield from agree(deviation if deviation > 1e-12 * abs(centre) else 1.0)
     return _statistics(counts, float(n_users), sums, centre, scale)
 
 
@@ -160,7 +162,10 @@ def _features(sums: Array, gram: Array, counts: Array, n_features: int) -> ItemF
     rows = rows - rows[rated].mean(axis=0)
     deviations = np.sqrt(np.mean(rows[rated] ** 2, axis=0))
     varies = deviations > NEGLIGIBLE * largest_values
-    return ItemFeatures(rows / np.where(varies, deviations, np.inf), rated)
+    rows = rows / np.where(varies, deviations, np.inf)
+    rows[~rated] = 0.0
+    rows[~rated, 0] = UNRATED if varies[0] else 0.0
+    return ItemFeatures(rows, rated)
 
 
 def _orthonormal(block: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import ClassVar
 
 from numpy.random import Generator
@@ -85,7 +86,9 @@ class BayesianFactorization:
         log, most = CandidateLog(), self._most_sums()
         fitting = self._fit(problem, start, seed, log)
         if len(self.ranks) < 2:
-            return with_share(fitting, fit_share(self.max_iter))
+            sums = count()
+            usual = SET_UP_SUMS + self.max_iter
+            return with_share(fitting, lambda _: next(sums) / usual)
         return with_candidates(with_share(fitting, lambda _: log.n_sums / most), log)
 
     def _fit(

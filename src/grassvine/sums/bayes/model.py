@@ -8,9 +8,8 @@ and :math:`X_i = (A_i, 1)`, the rating of item i by user j is
     y_{ij} = c_i + X_i·u_j + e_{ij}, \qquad u_j = (w_j, a_j) ∼ N(F_j K, S), \qquad
     \operatorname{var} e_{ij} = \frac{σ²}{τ_j κ_i}
 
-where :math:`F_j = (\bar A_j − \bar A, \log(1 + n_j), 1)` are what is known of the user besides its
-ratings: the mean factors of the :math:`n_j` items that it chose to rate, and their number. The
-posterior of the factors and of the bias of an item is normal with mean :math:`A_i, c_i` and
+where :math:`F_j = (\bar A_j, 1)` tells which items the user chose to rate: :math:`\bar A_j` is the
+mean of their factors, less that over all ratings, and shrunk where they are few. The posterior of the factors and of the bias of an item is normal with mean :math:`A_i, c_i` and
 independent variances :math:`D_{ik}, d_i`, which follow from those of their prior, T and t, and from
 the precision of the item's ratings, :math:`κ_i Σ_j τ_j`.
 
@@ -31,6 +30,9 @@ from grassvine.foundations.options import real_number
 
 # Pseudo-counts of the gamma priors of τ and κ, whose mean is 1.
 PRECISION_COUNT = 60.0
+# Ratings of average items, added to those of a user before their mean tells what the user likes:
+# without them, the choice of a single item would say more than the rating.
+CHOICE_COUNT = 60.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +59,7 @@ class BayesianModel:
         Στ_j over the users who rated each item; 0 for an item without ratings.
     user_covariance : array of shape (rank + 1, rank + 1)
         S, of the prior of the users.
-    user_coefficients : array of shape (rank + 2, rank + 1)
+    user_coefficients : array of shape (rank + 1, rank + 1)
         K.
     mean_factors : array of shape (rank,)
         Ā, the mean of A over all ratings.
@@ -92,7 +94,7 @@ class BayesianModel:
             "item_precisions": (n_items,),
             "item_weights": (n_items,),
             "user_covariance": (rank + 1, rank + 1),
-            "user_coefficients": (rank + 2, rank + 1),
+            "user_coefficients": (rank + 1, rank + 1),
             "mean_factors": (rank,),
             "mean_user": (rank + 1,),
         }
@@ -142,7 +144,7 @@ class BayesianModel:
     def kernel_arguments(self) -> tuple[Any, ...]:
         """What the kernels need of the model.
 
-        Per item the rows √κ(A, 1, c) and κ(D, d); then M = σ²S⁻¹, log |M|, K, Ā, σ², ν.
+        Per item the rows √κ(A, 1, c) and κ(D, d); then M = σ²S⁻¹, log |M|, K, Ā, its shrinkage, σ², ν.
         """
         roots = np.sqrt(self.item_precisions)[:, None]
         factor_variances, bias_variances = self.posterior_variances
@@ -159,6 +161,7 @@ class BayesianModel:
             float(np.linalg.slogdet(ridge)[1]),
             self.user_coefficients,
             self.mean_factors,
+            CHOICE_COUNT,
             self.noise,
             PRECISION_COUNT,
         )

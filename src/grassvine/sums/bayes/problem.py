@@ -33,7 +33,7 @@ class BayesianEvaluation:
         Σ τ E[uuᵀ].
     deviations : array of shape (rank + 1, rank + 1)
         Σ E[(u − h)(u − h)ᵀ].
-    features_gram, features_product : arrays of shapes (rank + 2, rank + 2) and (rank + 2, rank + 1)
+    features_gram, features_product : arrays of shape (rank + 1, rank + 1)
         FᵀF and Fᵀu.
     totals : array of shape (3,)
         The part of the cost, Σ τκ E[e²], and the number of users with ratings.
@@ -105,8 +105,8 @@ class BayesianCompletionProblem:
             (self.n_items, 3),
             (rank + 1, rank + 1),
             (rank + 1, rank + 1),
-            (rank + 2, rank + 2),
-            (rank + 2, rank + 1),
+            (rank + 1, rank + 1),
+            (rank + 1, rank + 1),
             (4,),
         )
         *sums, totals = self._sum_over_users(_kernels().evaluate_users, model, (), shapes)

@@ -66,7 +66,7 @@ def first_state(start: Array, table: TableStatistics) -> FitState:
         item_precisions=np.ones(n_items),
         item_weights=table.counts,
         user_covariance=covariance,
-        user_coefficients=np.zeros((rank + 2, rank + 1)),
+        user_coefficients=np.zeros((rank + 1, rank + 1)),
         mean_factors=table.counts @ factors / table.n_ratings,
         mean_user=np.zeros(rank + 1),
     )
@@ -124,7 +124,7 @@ def next_state(
     back = np.linalg.inv(change)
     moving = _extended(change)  # of rows of items
     of_user = _extended(back).T  # of rows of users: J'
-    coefficients = _extended(back, 2) @ coefficients @ of_user
+    coefficients = _extended(back) @ coefficients @ of_user
     covariance = of_user.T @ (deviations / n_users) @ of_user
 
     points, expected, move = points @ moving, expected @ moving, state.move @ moving
@@ -184,10 +184,10 @@ def _user_regression(gram: Array, product: Array, n_users: float) -> tuple[Array
     return np.vstack([found, mean_user - means @ found]), mean_user
 
 
-def _extended(matrix: Array, more: int = 1) -> Array:
-    """Return a block-diagonal matrix with so many further ones on the diagonal."""
+def _extended(matrix: Array) -> Array:
+    """Return a block-diagonal matrix with a further 1 on the diagonal."""
     size = len(matrix)
-    whole = np.eye(size + more)
+    whole = np.eye(size + 1)
     whole[:size, :size] = matrix
     return whole
 
