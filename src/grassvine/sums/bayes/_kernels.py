@@ -207,13 +207,14 @@ def variances_of_users(
     choice_count: float,
     noise: float,
     prior_count: float,
+    mean_user: Array,
     pair_starts: Indices,
-    pair_items: Any,
+    pair_items: Indices,
     variances: Array,
 ) -> None:
-    """Write the variance of the prediction of each pair of a user with ratings and an item.
+    """Write XᵀVX + D·(w² + diag V) + d + σ²/(τκ) for each pair of a user and an item.
 
-    XᵀVX + D·(w² + diag V) + d + σ²/(τκ).
+    A user without ratings has the prior around the mean user.
     """
     width = ridge.shape[0]
     rank = width - 1
@@ -228,11 +229,14 @@ def variances_of_users(
     sums = np.empty(width)
     for user in range(first, last):
         start, count = starts[user], starts[user + 1] - starts[user]
-        if pair_starts[user + 1] == pair_starts[user] or count == 0:
+        if pair_starts[user + 1] == pair_starts[user]:
             continue
-        _gather(items, values, start, count, item_rows, rows)
-        _features(rows, count, mean_factors, choice_count, features)
-        _expected(features, coefficients, centre)
+        if count == 0:
+            centre[:] = mean_user
+        else:
+            _gather(items, values, start, count, item_rows, rows)
+            _features(rows, count, mean_factors, choice_count, features)
+            _expected(features, coefficients, centre)
         _gram(rows, count, products)
         squares = _add_spread(items, start, count, spread, products, rows, sums)
         tau, _, _ = _posterior(
@@ -240,7 +244,7 @@ def variances_of_users(
             factor, inverse, covariance, right, mean,
         )  # fmt: skip
         for pair in range(pair_starts[user], pair_starts[user + 1]):
-            item = np.uint32(pair_items[pair])
+            item = pair_items[pair]
             known = 0.0
             for a in range(width):
                 image = 0.0
@@ -314,8 +318,7 @@ def _add_spread(
             sums[a] += spread[item, a]
     for a in range(width - 1):
         products[a, a] += sums[a]
-    targets = rows[width]
-    squares = sums[width - 1]
+    targets, squares = rows[width], sums[width - 1]
     for k in range(count):
         squares += targets[k] * targets[k]
     return squares

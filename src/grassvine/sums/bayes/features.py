@@ -7,7 +7,8 @@ ratings, the leading right singular vectors V of
 .. math:: \tilde O = \operatorname{diag}(n_j)^{-1/2}\, O\, \operatorname{diag}(n_i)^{-1/2}
 
 are found by power iterations, of which every agent needs one sum. The features of an item are
-log(1 + n_i) and the mean, over the users who rated it, of their whitened rows of :math:`\tilde O V`.
+log(1 + n_i) and the mean, over the users who rated it, of their whitened rows of
+:math:`\tilde O V`.
 """
 
 import math
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array
@@ -68,19 +70,26 @@ class TableStatistics:
 
 @dataclass(frozen=True, eq=False)
 class ItemFeatures:
-    """Standardised features of all items, and ridge regression on those of the rated ones."""
+    """Standardised features of the items, and ridge regression on those of the rated ones.
+
+    Attributes
+    ----------
+    rows : array of shape (n_items + 1, n_features)
+        The last one is that of any item without ratings.
+    rated : bool array of shape (n_items,)
+    """
 
     rows: Array
-    rated: Array
+    rated: NDArray[np.bool_]
 
     @cached_property
     def _projection(self) -> Array:
         """The matrix that turns targets of the rated items into coefficients."""
-        rows = self.rows[self.rated]
+        rows = self.rows[:-1][self.rated]
         return np.linalg.solve(rows.T @ rows + RIDGE * np.eye(rows.shape[1]), rows.T)
 
     def fitted(self, targets: Array) -> Array:
-        """Return what the regression expects of every item, from the targets of the rated ones."""
+        """Return what the regression expects of each row, from the targets of the rated items."""
         known = targets[self.rated]
         mean = known.mean(axis=0)
         fitted: Array = mean + self.rows @ (self._projection @ (known - mean))
@@ -163,9 +172,10 @@ def _features(sums: Array, gram: Array, counts: Array, n_features: int) -> ItemF
     deviations = np.sqrt(np.mean(rows[rated] ** 2, axis=0))
     varies = deviations > NEGLIGIBLE * largest_values
     rows = rows / np.where(varies, deviations, np.inf)
-    rows[~rated] = 0.0
-    rows[~rated, 0] = UNRATED if varies[0] else 0.0
-    return ItemFeatures(rows, rated)
+    of_unrated = np.zeros(rows.shape[1])
+    of_unrated[0] = UNRATED if varies[0] else 0.0
+    rows[~rated] = of_unrated
+    return ItemFeatures(np.vstack([rows, of_unrated]), rated)
 
 
 def _orthonormal(block: Array) -> Array:

@@ -20,7 +20,7 @@ from grassvine.sums.bayes.features import (
 )
 from grassvine.sums.bayes.model import BayesianModel
 from grassvine.sums.bayes.problem import BayesianCompletionProblem, as_bayesian_problem
-from grassvine.sums.bayes.step import MOMENTUM, FitState, cost, first_state, next_state
+from grassvine.sums.bayes.step import MOMENTUM, cost, first_state, next_state
 from grassvine.sums.common import computed_once
 from grassvine.sums.program import Iterate, Subprogram, all_reduce, decide
 

@@ -24,6 +24,14 @@ from grassvine.sums.progress import CandidateLog, with_candidates, with_share
 
 # With fewer ratings for each user and item, intervals depend on the prior and are calibrated.
 SPARSE = 5.0
+# Ratings for each user and item that one more factor needs, and the largest rank that pays.
+RATINGS_PER_FACTOR, LARGEST_RANK = 2.0, 40
+
+
+def usual_rank(n_items: int, n_users: int, n_ratings: int) -> int:
+    """Return the rank for a table of this size; 0, the biases alone, for a very sparse one."""
+    rank = round(n_ratings / (RATINGS_PER_FACTOR * max(n_items + n_users, 1)))
+    return max(min(rank, LARGEST_RANK, n_items - 1, n_users - 1), 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +64,7 @@ class BayesianFactorization:
         whole_number("max_iter", self.max_iter, least=1)
         if real_number("share", self.share, least=0.0, below=1.0) == 0.0:
             raise PlanError("share is 0, so nothing is held out; choose a fraction such as 0.1.")
-        if not isinstance(self.ranks, Sequence) or isinstance(self.ranks, str):
+        if not isinstance(self.ranks, Sequence):
             raise PlanError(f"ranks is {self.ranks!r}; choose a list of integers.")
         for rank in self.ranks:
             whole_number("ranks", rank, least=0)

@@ -9,9 +9,10 @@ and :math:`X_i = (A_i, 1)`, the rating of item i by user j is
     \operatorname{var} e_{ij} = \frac{σ²}{τ_j κ_i}
 
 where :math:`F_j = (\bar A_j, 1)` tells which items the user chose to rate: :math:`\bar A_j` is the
-mean of their factors, less that over all ratings, and shrunk where they are few. The posterior of the factors and of the bias of an item is normal with mean :math:`A_i, c_i` and
-independent variances :math:`D_{ik}, d_i`, which follow from those of their prior, T and t, and from
-the precision of the item's ratings, :math:`κ_i Σ_j τ_j`.
+mean of their factors, less that over all ratings, and shrunk where they are few. The posterior of
+the factors and of the bias of an item is normal with mean :math:`A_i, c_i` and independent
+variances :math:`D_{ik}, d_i`, which follow from those of their prior, T and t, and from the precision of the
+item's ratings, :math:`κ_i Σ_j τ_j`.
 
 A user's posterior is a function of this model and of the user's own ratings.
 """
@@ -65,6 +66,8 @@ class BayesianModel:
         Ā, the mean of A over all ratings.
     mean_user : array of shape (rank + 1,)
         The mean of the posterior means of all users: what is expected of one without ratings.
+    new_item : array of shape (rank + 1,)
+        What is expected of the factors and the bias of an item without ratings.
     interval_scale : float, default=1.0
         By how much intervals are wider than the posterior says, as held-out ratings showed.
     """
@@ -82,6 +85,7 @@ class BayesianModel:
     user_coefficients: Array
     mean_factors: Array
     mean_user: Array
+    new_item: Array
     interval_scale: float = 1.0
 
     def __post_init__(self) -> None:
@@ -97,6 +101,7 @@ class BayesianModel:
             "user_coefficients": (rank + 1, rank + 1),
             "mean_factors": (rank,),
             "mean_user": (rank + 1,),
+            "new_item": (rank + 1,),
         }
         for name, shape in shapes.items():
             numbers = as_numbers(getattr(self, name), name=name, error=BasisError)
@@ -144,14 +149,16 @@ class BayesianModel:
     def kernel_arguments(self) -> tuple[Any, ...]:
         """What the kernels need of the model.
 
-        Per item the rows √κ(A, 1, c) and κ(D, d); then M = σ²S⁻¹, log |M|, K, Ā, its shrinkage, σ², ν.
+        Per item, and last for a new one, the rows √κ(A, 1, c) and κ(D, d); then M = σ²S⁻¹, log |M|,
+        K, Ā, its shrinkage, σ² and ν.
         """
-        roots = np.sqrt(self.item_precisions)[:, None]
         factor_variances, bias_variances = self.posterior_variances
-        biases = self.item_biases[:, None]
-        rows = np.hstack([self.factors, np.ones((self.n_items, 1)), biases]) * roots
+        points = np.vstack([np.column_stack([self.factors, self.item_biases]), self.new_item])
         spread = np.column_stack([factor_variances, bias_variances])
-        spread *= self.item_precisions[:, None]
+        spread = np.vstack([spread, np.append(self.factor_variances, self.bias_variance)])
+        precisions = np.append(self.item_precisions, 1.0)[:, None]
+        rows = np.sqrt(precisions) * np.insert(points, self.rank, 1.0, axis=1)
+        spread *= precisions
         ridge = self.noise * np.linalg.inv(self.user_covariance)
         ridge = 0.5 * (ridge + ridge.T)
         return (

@@ -4,12 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from types import ModuleType
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grassvine.data.ratings import Ratings
 from grassvine.data.split import hold_out_of_users
-from grassvine.foundations.arrays import Array
+from grassvine.foundations.arrays import Array, Indices
 from grassvine.foundations.errors import BasisError, DataError, PlanError
 from grassvine.foundations.options import whole_number
 from grassvine.foundations.watch import Watch
@@ -109,8 +111,10 @@ class BayesianCompletionProblem:
             (rank + 1, rank + 1),
             (4,),
         )
-        *sums, totals = self._sum_over_users(_kernels().evaluate_users, model, (), shapes)
-        return BayesianEvaluation(*sums, totals[:3], float(totals[3]) * model.scale**2)
+        found = self._sum_over_users(_kernels().evaluate_users, model, (), shapes)
+        totals = found.pop()
+        squared_error = float(totals[3]) * model.scale**2
+        return BayesianEvaluation(*found, totals=totals[:3], squared_error=squared_error)
 
     def solve(self, model: BayesianModel, watch: Watch | None = None) -> Array:
         """Return the posterior means of the users (users×(rank + 1)); zero without ratings.
@@ -123,7 +127,12 @@ class BayesianCompletionProblem:
 
     def predict(self, model: BayesianModel, entries: Ratings) -> Array:
         """Return the means of the predictions of entries of this agent's users."""
-        self._check_entries(entries)
+        if (entries.n_users, entries.n_items) != (self.ratings.n_users, self.n_items):
+            raise DataError(
+                f"the entries belong to {entries.n_users} users and {entries.n_items} items, the "
+                f"problem has {self.ratings.n_users} and {self.n_items}; pass entries of the same "
+                "table."
+            )
         means, users, items = self.solve(model), entries.users_of_values(), entries.items
         found = model.item_biases[items] + means[users, -1]
         for of_item, of_user in zip(model.factors.T, means.T, strict=False):
@@ -131,35 +140,36 @@ class BayesianCompletionProblem:
         return model.centre + model.scale * found
 
     def variances(
-        self, model: BayesianModel, entries: Ratings, watch: Watch | None = None
+        self,
+        model: BayesianModel,
+        users: Indices,
+        items: NDArray[np.integer],
+        watch: Watch | None = None,
     ) -> Array:
-        """Return the variances of the predictions of entries of this agent's users with ratings.
+        """Return the variance of the prediction of each pair of a user and an item, by number.
 
-        They are those of a new rating: of the noise, and of what is not known of user and item.
+        It is that of a new rating: of the noise, and of what is not known of user and item. The
+        number −1 stands for any item that is not in the table.
         """
-        self._check_entries(entries)
-        variances = np.full(entries.n_values, np.nan)
-        arguments = (entries.starts, entries.items, variances)
+        order = np.argsort(users, kind="stable")
+        starts = np.searchsorted(users[order], np.arange(self.ratings.n_users + 1))
+        places = np.where(items < 0, self.n_items, items).astype(np.int64)[order]
+        found = np.zeros(len(users))
+        arguments = (model.mean_user, starts, places, found)
         self._sum_over_users(_kernels().variances_of_users, model, arguments, (), watch)
-        return model.scale**2 * variances
+        variances = np.empty(len(users))
+        variances[order] = model.scale**2 * found
+        return variances
 
     @cached_property
     def _blocks(self) -> list[Block]:
         return user_blocks(self.ratings)
 
-    def _check_entries(self, entries: Ratings) -> None:
-        if (entries.n_users, entries.n_items) != (self.ratings.n_users, self.n_items):
-            raise DataError(
-                f"the entries belong to {entries.n_users} users and {entries.n_items} items, the "
-                f"problem has {self.ratings.n_users} and {self.n_items}; pass entries of the same "
-                "table."
-            )
-
     def _sum_over_users(
         self,
         kernel: Callable[..., None],
         model: BayesianModel,
-        arguments: tuple[Array, ...],
+        arguments: tuple[NDArray[Any], ...],
         shapes: tuple[tuple[int, ...], ...],
         watch: Watch | None = None,
     ) -> list[Array]:

@@ -55,9 +55,7 @@ class HeldOut:
     held: Ratings
     table: Table
 
-    def fit(
-        self, start: Array, rank: int, n_iter: int, log: CandidateLog
-    ) -> Subprogram[Candidate]:
+    def fit(self, start: Array, rank: int, n_iter: int, log: CandidateLog) -> Subprogram[Candidate]:
         """Fit a rank to the rest and add up the held-out error."""
         iterate = yield from fit(self.rest, self.table, start[:, :rank], n_iter)
 
@@ -87,9 +85,11 @@ class HeldOut:
         """Return by how much intervals must be wider to contain the held-out ratings."""
 
         def own() -> tuple[Array, float]:
-            ratios = np.abs(self._residuals(candidate.model)) / QUANTILE
-            ratios /= np.sqrt(self.rest.variances(candidate.model, self._solvable()))
-            return np.searchsorted(np.sort(ratios), SCALES, side="right"), float(len(ratios))
+            held, model = self._solvable(), candidate.model
+            variances = self.rest.variances(model, held.users_of_values(), held.items)
+            ratios = np.abs(self._residuals(model)) / (QUANTILE * np.sqrt(variances))
+            within = np.searchsorted(np.sort(ratios), SCALES, side="right")
+            return within.astype(np.float64), float(len(ratios))
 
         within, count = yield from all_reduce(candidate.iterate, own)
         return (yield from agree(scale_of(within, float(count))))

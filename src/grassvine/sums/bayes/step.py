@@ -6,8 +6,8 @@ have closed forms, and the factors of the items move along the negative gradient
 by its own posterior variance, with momentum.
 
 The model does not change if the users' weights are multiplied by a matrix and the items' factors by
-the transposed inverse. The *gauge* fixes it so that the second moment of the weights is the identity
-and the covariance of the items' factors is diagonal.
+the transposed inverse. The *gauge* fixes it so that the second moment of the weights is the
+identity and the covariance of the items' factors is diagonal.
 """
 
 from collections.abc import Sequence
@@ -69,6 +69,7 @@ def first_state(start: Array, table: TableStatistics) -> FitState:
         user_coefficients=np.zeros((rank + 1, rank + 1)),
         mean_factors=table.counts @ factors / table.n_ratings,
         mean_user=np.zeros(rank + 1),
+        new_item=np.zeros(rank + 1),
     )
     nothing = np.zeros((n_items, rank + 1))
     return FitState(model, nothing, nothing)
@@ -114,14 +115,15 @@ def next_state(
     noise = max(float(expected_error) / table.n_ratings, LEAST_NOISE)
     own_errors = of_items[:, 2] / model.noise
     precisions = (PRECISION_COUNT + table.counts) / (PRECISION_COUNT + own_errors)
-    expected = features.fitted(points)
+    *_, new_item = fitted = features.fitted(points)
+    expected = fitted[:-1]
     away, spread = points - expected, _variances(model)
     bias_variance = float(np.mean(away[rated, rank] ** 2 + spread[rated, rank]))
     coefficients, mean_user = _user_regression(gram, product, n_users)
     weight_moment, item_moment = second[:rank, :rank] / n_users, away[rated, :rank]
     item_moment = item_moment.T @ item_moment + np.diag(spread[rated, :rank].sum(axis=0))
-    change, variances = gauge(weight_moment, item_moment / max(np.count_nonzero(rated), 1))
-    back = np.linalg.inv(change)
+    change, variances = gauge(weight_moment, item_moment / max(int(rated.sum()), 1))
+    back: Array = np.linalg.inv(change)
     moving = _extended(change)  # of rows of items
     of_user = _extended(back).T  # of rows of users: J'
     coefficients = _extended(back) @ coefficients @ of_user
@@ -140,6 +142,7 @@ def next_state(
         user_covariance=0.5 * (covariance + covariance.T),
         user_coefficients=coefficients,
         mean_user=mean_user @ of_user,
+        new_item=new_item @ moving,
     )
     gradient = gradient / noise + (points - expected) / _priors(changed)
     move = momentum * move - _variances(changed) * gradient
@@ -161,7 +164,7 @@ def gauge(weight_moment: Array, item_moment: Array) -> tuple[Array, Array]:
     """
     if not len(weight_moment):
         return weight_moment, np.zeros(0)
-    lower = np.linalg.cholesky(weight_moment)
+    lower: Array = np.linalg.cholesky(weight_moment)
     variances, axes = np.linalg.eigh(lower.T @ item_moment @ lower)
     # Signs that do not depend on the library, in descending order of the variances.
     variances, axes = variances[::-1], axes[:, ::-1]
