@@ -86,7 +86,9 @@ class ItemFeatures:
     def _projection(self) -> Array:
         """The matrix that turns targets of the rated items into coefficients."""
         rows = self.rows[:-1][self.rated]
-        return np.linalg.solve(rows.T @ rows + RIDGE * np.eye(rows.shape[1]), rows.T)
+        ridge = RIDGE * np.eye(rows.shape[1])
+        projection: Array = np.linalg.solve(rows.T @ rows + ridge, rows.T)
+        return projection
 
     def fitted(self, targets: Array) -> Array:
         """Return what the regression expects of each row, from the targets of the rated items."""
@@ -111,7 +113,8 @@ def table_statistics(ratings: Ratings, iterate: Iterate) -> Subprogram[TableStat
     def own_centred() -> tuple[Array, float]:
         # Centred first: the squares of ratings far from 0 would lose the digits of the variance.
         centred = values - centre
-        return np.bincount(ratings.items, centred, minlength=n_items), float(centred @ centred)
+        sums: Array = np.bincount(ratings.items, centred, minlength=n_items)
+        return sums, float(centred @ centred)
 
     sums, squares = yield from all_reduce(iterate, own_centred)
     deviation = math.sqrt(max(float(squares) / n_ratings, 0.0))

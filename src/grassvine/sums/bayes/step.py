@@ -103,7 +103,7 @@ def next_state(
     state : FitState
         The state that the sums belong to.
     sums : sequence of arrays
-        ``BayesianEvaluation.sums()``, over all agents.
+        ``BayesianEvaluation.sums``, over all agents.
     momentum : float
         The share of the last move that is repeated; 0 after the cost rose.
     """
@@ -123,7 +123,7 @@ def next_state(
     weight_moment, item_moment = second[:rank, :rank] / n_users, away[rated, :rank]
     item_moment = item_moment.T @ item_moment + np.diag(spread[rated, :rank].sum(axis=0))
     change, variances = gauge(weight_moment, item_moment / max(int(rated.sum()), 1))
-    back: Array = np.linalg.inv(change)
+    back: Array = np.linalg.solve(change, np.eye(rank))
     moving = _extended(change)  # of rows of items
     of_user = _extended(back).T  # of rows of users: J'
     coefficients = _extended(back) @ coefficients @ of_user
@@ -164,7 +164,7 @@ def gauge(weight_moment: Array, item_moment: Array) -> tuple[Array, Array]:
     """
     if not len(weight_moment):
         return weight_moment, np.zeros(0)
-    lower: Array = np.linalg.cholesky(weight_moment)
+    lower = np.asarray(np.linalg.cholesky(weight_moment), np.float64)
     variances, axes = np.linalg.eigh(lower.T @ item_moment @ lower)
     # Signs that do not depend on the library, in descending order of the variances.
     variances, axes = variances[::-1], axes[:, ::-1]
