@@ -41,6 +41,7 @@ def predict(
     skip_rows: options.SkipRows = 0,
     encoding: options.Encoding = None,
     on_unknown: options.OnUnknown = "raise",
+    interval: options.Interval = None,
     out: options.TableOut = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
@@ -68,7 +69,7 @@ def predict(
             frame = predict_ratings(loaded, asked, user, item, choice, owner, bar.update)
         elif isinstance(loaded, TasksModel):
             column = task or str(inspect(model).card.parameters.get("task", "task"))
-            frame = predict_targets(loaded, asked, column, choice)
+            frame = predict_targets(loaded, asked, column, choice, interval)
         else:
             frame = coordinates(loaded, asked)
     write_table(frame, "predictions", out, as_json)

@@ -102,6 +102,14 @@ OnUnknown = Annotated[
         help="How to handle users, items or tasks unknown to the model.",
     ),
 ]
+Interval = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SHARE",
+        help="Add the ends of intervals that contain this share of the values, such as 0.9.",
+        show_default=False,
+    ),
+]
 ModelOut = Annotated[
     Path | None,
     typer.Option("--out", "-o", metavar="FOLDER", help="Save the model to this folder."),

@@ -25,6 +25,7 @@ from grassvine.networks import (
 )
 from grassvine.sums.biased.method import BiasedFactorization
 from grassvine.sums.exact import Exact
+from grassvine.sums.hierarchical.method import EmpiricalBayes
 from grassvine.sums.validated import Validated
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ METHODS: dict[str, type] = {
     "exact": Exact,
     "validated": Validated,
     "biased-factorization": BiasedFactorization,
+    "empirical-bayes": EmpiricalBayes,
     "tracked": Tracked,
     "rextra": REXTRA,
     "deepca": DeEPCA,

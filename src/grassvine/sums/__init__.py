@@ -3,13 +3,17 @@
 from grassvine.sums.agent import SumAgent
 from grassvine.sums.biased import BiasedCompletionProblem, BiasedFactorization, BiasedModel
 from grassvine.sums.exact import Exact
+from grassvine.sums.hierarchical import CoefficientPrior, EmpiricalBayes, HierarchicalProblem
 from grassvine.sums.validated import Validated
 
 __all__ = [
     "BiasedCompletionProblem",
     "BiasedFactorization",
     "BiasedModel",
+    "CoefficientPrior",
+    "EmpiricalBayes",
     "Exact",
+    "HierarchicalProblem",
     "SumAgent",
     "Validated",
 ]

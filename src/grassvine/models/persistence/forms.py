@@ -20,7 +20,9 @@ from grassvine.models.rating_parts import (
 )
 from grassvine.models.ratings import RatingsModel
 from grassvine.models.subspace import SubspaceModel
-from grassvine.models.tasks import FeaturePart, TaskPart, TasksModel
+from grassvine.models.task_parts import FeaturePart, PriorPart, TaskPart
+from grassvine.models.tasks import TasksModel
+from grassvine.sums.hierarchical.prior import CoefficientPrior
 
 if TYPE_CHECKING:
     import polars as pl
@@ -197,6 +199,59 @@ class TasksForm:
         return TasksModel(part, TaskPart(tasks=Ids(private.ids), **private.arrays))
 
 
+class HierarchicalForm:
+    """Storage of tasks models whose coefficients come from one normal distribution."""
+
+    kind = "hierarchical tasks"
+    shared = Shape(
+        {
+            "means": Tensor("F64", ("items",)),
+            "scales": Tensor("F64", ("items",)),
+            "mean": Tensor("F64", ("coefficients",)),
+            "factor": Tensor("F64", ("coefficients", "factors")),
+            "diagonal": Tensor("F64", ("coefficients",)),
+            "mean_factor": Tensor("F64", ("coefficients", "mean_factors")),
+        },
+        "items",
+        ascending=False,
+    )
+    private: Shape | None = Shape(
+        {
+            "weights": Tensor("F64", ("tasks", "items")),
+            "intercepts": Tensor("F64", ("tasks",)),
+            "counts": Tensor("I64", ("tasks",)),
+            "rows": Tensor("F64", ("rows", "coefficients")),
+            "sizes": Tensor("I64", ("tasks",)),
+        },
+        "tasks",
+        ascending=True,
+    )
+
+    def split(self, model: TasksModel) -> tuple[Part, Part | None]:
+        """Split a tasks model into its parts."""
+        shared, private = model.shared, model.private
+        assert isinstance(shared, PriorPart) and self.private is not None
+        numbers = {"noise": shared.prior.noise, "rank": shared.rank}
+        arrays = {"means": shared.means, "scales": shared.scales, **shared.prior.arrays()}
+        del arrays["noise"]
+        part = Part(numbers, arrays, _names(shared.features))
+        if private is None:
+            return part, None
+        learned = {name: getattr(private, name) for name in self.private.layout}
+        return part, Part({}, learned, private.tasks.series)
+
+    def combine(self, shared: Part, private: Part | None) -> TasksModel:
+        """Combine the parts of a tasks model."""
+        numbers = check_keys("the entry 'numbers'", shared.numbers, {"noise", "rank"})
+        arrays = dict(shared.arrays)
+        means, scales = arrays.pop("means"), arrays.pop("scales")
+        prior = CoefficientPrior(**arrays, noise=numbers["noise"])
+        part = PriorPart(_text(shared.ids), means, scales, prior, numbers["rank"])
+        if private is None:
+            return TasksModel(part)
+        return TasksModel(part, TaskPart(tasks=Ids(private.ids), **private.arrays))
+
+
 class SubspaceForm:
     """Storage of subspace models, which have no private part."""
 
@@ -227,12 +282,15 @@ class SubspaceForm:
 FORMS: Mapping[str, Form] = {
     "ratings": RatingsForm(),
     "tasks": TasksForm(),
+    "hierarchical tasks": HierarchicalForm(),
     "subspace": SubspaceForm(),
 }
 
 
 def form_of(model: Model) -> Form:
     """Return the storage form of a model."""
+    if isinstance(model, TasksModel) and isinstance(model.shared, PriorPart):
+        return FORMS["hierarchical tasks"]
     kinds = {RatingsModel: "ratings", TasksModel: "tasks", SubspaceModel: "subspace"}
     return FORMS[kinds[type(model)]]
 
