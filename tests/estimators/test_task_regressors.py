@@ -98,9 +98,9 @@ def test_unknown_tasks_are_reported_counted_or_refused(regressor: Any) -> None:
         by_default = model.predict(x[:2], [0, 99])
     assert len(warned) == 1
     assert re.fullmatch(
-        r"1 of 2 samples are unknown to the model \(such as task 99\); they get the (mean prediction "
-        r"of the known tasks|prediction expected for a new task)\. Set on_unknown='fallback' to "
-        r"accept this, or 'nan' or 'raise'\.",
+        r"1 of 2 samples are unknown to the model \(such as task 99\); they get the (mean "
+        r"prediction of the known tasks|prediction expected for a new task)\. Set "
+        r"on_unknown='fallback' to accept this, or 'nan' or 'raise'\.",
         str(warned[0].message),
     )
     with pytest.raises(DataError, match=r"the model does not know 1 of the tasks \(99\)"):

@@ -179,6 +179,7 @@ class TasksForm:
     def split(self, model: TasksModel) -> tuple[Part, Part | None]:
         """Split a tasks model into its parts."""
         shared, private = model.shared, model.private
+        assert isinstance(shared, FeaturePart)
         numbers = {"alpha": shared.alpha, "intercepts": shared.intercepts}
         arrays = {name: getattr(shared, name) for name in self.shared.layout}
         part = Part(numbers, arrays, _names(shared.features))

@@ -59,13 +59,12 @@ class Designs:
         rows, targets = [np.zeros((0, n_coefficients))], [np.zeros(0)]
         remainders = np.zeros(tasks.n_tasks)
         for number, (x, y) in enumerate(zip(tasks.features, tasks.targets, strict=True)):
-            design = np.column_stack([x, np.ones(len(y))]) if intercepts else x
+            samples = np.column_stack([x, np.ones(len(y)), y] if intercepts else [x, y])
             if len(y) > n_coefficients + 1:
-                triangle = np.linalg.qr(np.column_stack([design, y]), mode="r")
-                design, y = triangle[:-1, :-1], triangle[:-1, -1]
-                remainders[number] = triangle[-1, -1] ** 2
-            rows.append(design)
-            targets.append(y)
+                triangle = np.linalg.qr(samples).R
+                samples, remainders[number] = triangle[:-1], triangle[-1, -1] ** 2
+            rows.append(samples[:, :-1])
+            targets.append(samples[:, -1])
         sizes = np.array([len(y) for y in targets[1:]], dtype=np.int64)
         counts = np.array([len(y) for y in tasks.targets], dtype=np.int64)
         return cls(np.vstack(rows), np.concatenate(targets), sizes, remainders, counts)

@@ -125,7 +125,7 @@ def next_step(here: Parameters, sums: Sequence[Array], n_tasks: float, n_samples
     mean = prior.mean + step
     after = CoefficientPrior(
         mean=mean,
-        factor=np.linalg.cholesky(moments / (n_tasks + pseudo)),
+        factor=np.linalg.cholesky(moments / (n_tasks + pseudo)).astype(np.float64, copy=False),
         diagonal=prior.diagonal,
         mean_factor=mean_factor,
         noise=max(float(expected) / n_samples, LEAST_NOISE),
