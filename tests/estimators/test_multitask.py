@@ -1,4 +1,4 @@
-"""The regressor by gossip: agents, ranks, methods."""
+"""The regressor by the methods of the paper: agents, ranks, methods."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from grassvine.foundations.errors import DataError, NetworkError, PlanError
 
 
 def regressor(**options: Any) -> MultitaskRegressor:
-    return MultitaskRegressor(**{"rank": RANK, "random_state": 0, **options})
+    return MultitaskRegressor(**{"rank": RANK, "method": "exact", "random_state": 0, **options})
 
 
 @pytest.mark.parametrize("agents", [3, "tasks"])
@@ -145,8 +145,8 @@ def test_schools_learn_from_each_other() -> None:
         alpha = Ridge(alpha=30.0).fit(x[mine] / scales, y[mine])
         alone[theirs] = alpha.predict(asked[theirs] / scales)
     error_alone = np.mean((alone - wanted) ** 2)
-    together = MultitaskRegressor(agents=6, random_state=0).fit(x, y, tasks)
-    found = MultitaskRegressor("auto", random_state=0).fit(x, y, tasks)
+    together = regressor(rank=3, agents=6).fit(x, y, tasks)
+    found = regressor(rank="auto").fit(x, y, tasks)
     baseline = AltMinRegressor(tol=1e-5).fit(x, y, tasks)
     for model in (together, found, baseline):
         assert np.mean((model.predict(asked, whose) - wanted) ** 2) < error_alone

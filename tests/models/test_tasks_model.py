@@ -133,5 +133,7 @@ def test_parts_must_fit_together() -> None:
         replace(private, counts=private.counts[1:])
     with pytest.raises(BasisError, match=r"intercepts have shape \(2,\)"):
         replace(private, intercepts=np.zeros(2))
-    with pytest.raises(DataError, match="the shared part has rank 3, the private part 2"):
+    with pytest.raises(
+        DataError, match="the shared part has 3 weights for each task, the private part 2"
+    ):
         TasksModel(shared, replace(private, weights=private.weights[:, :2]))

@@ -324,11 +324,13 @@ def test_case_7_runs_on_the_real_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     small = replace(experiment, ranks={"small": (3,)}, variants=(case7.PRECON,))
     request = Request(repeats=1, datasets=("parkinsons",))
     done = reproduce(replace(CASES["case7"], experiment=small), request)
-    baseline, gossip = (one.record for one in done.results.finished)
-    assert (baseline.method, gossip.method) == (ALT_MIN, case7.PRECON.name)
+    baseline, bayes, gossip = (one.record for one in done.results.finished)
+    methods = baseline.method, bayes.method, gossip.method
+    assert methods == (ALT_MIN, case7.BAYES.name, case7.PRECON.name)
     # The paper prints .340 for Alt-Min and .345 at rank 3; splits differ by about .02.
     assert baseline.nmse == pytest.approx(0.340, abs=0.03)
     assert gossip.nmse == pytest.approx(0.345, abs=0.03)
+    assert bayes.nmse is not None and bayes.nmse == pytest.approx(0.340, abs=0.03)
     assert sum(len(of_agent) for of_agent in done.results.first.traces["nmse"]) == 42
 
 
@@ -507,6 +509,7 @@ GOOD: dict[str, Runs] = {
         "batch": of_case7(ALT_MIN, 28, 0.76, 0.78),
         "exact, low": of_case7(case7.EXACT.name, 3, 0.74, 0.76),
         "exact, high": of_case7(case7.EXACT.name, 5, 0.75, 0.77),
+        "bayes": of_case7(case7.BAYES.name, 28, 0.73, 0.75),
     },
 }
 
@@ -559,6 +562,7 @@ BAD: list[tuple[str, int, str, Fields]] = [
     ("case7", 3, "low", {"nmse": 0.80}),
     ("case7", 4, "exact, low", {"nmse": 0.76}),
     ("case7", 4, "exact, high", {"nmse": math.nan}),
+    ("case7", 5, "bayes", {"nmse": 0.76}),
 ]
 
 

@@ -42,14 +42,7 @@ def predict(
     skip_rows: options.SkipRows = 0,
     encoding: options.Encoding = None,
     on_unknown: options.OnUnknown = "raise",
-    interval: Annotated[
-        float | None,
-        typer.Option(
-            metavar="FRACTION",
-            help="Add the standard deviation of each rating, and the ends of an interval that "
-            "contains this share of all ratings, such as 0.9 (method bayes).",
-        ),
-    ] = None,
+    interval: options.Interval = None,
     out: options.TableOut = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
@@ -77,11 +70,11 @@ def predict(
             frame = predict_ratings(
                 loaded, asked, user, item, choice, owner, interval=interval, watch=bar.update
             )
-        elif interval is not None:
-            raise PlanError("--interval is for models of ratings; leave it out.")
         elif isinstance(loaded, TasksModel):
             column = task or str(inspect(model).card.parameters.get("task", "task"))
-            frame = predict_targets(loaded, asked, column, choice)
+            frame = predict_targets(loaded, asked, column, choice, interval)
+        elif interval is not None:
+            raise PlanError("coordinates on components have no intervals; omit --interval.")
         else:
             frame = coordinates(loaded, asked)
     write_table(frame, "predictions", out, as_json)

@@ -22,8 +22,21 @@ def multitask(
     task: Annotated[
         str, typer.Option(metavar="COLUMN", help="Column with task ids.", show_default=False)
     ],
-    rank: options.Rank = "3",
-    method: options.Method = "exact",
+    rank: Annotated[
+        str | None,
+        typer.Option(
+            metavar="INT|auto",
+            help="Rank of the subspace; method bayes needs none, the others take 3 or auto.",
+            show_default=False,
+        ),
+    ] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Method: bayes, exact, gossip or another one (see docs/command-line.md).",
+        ),
+    ] = "bayes",
     agents: Annotated[
         str,
         typer.Option(
@@ -31,7 +44,9 @@ def multitask(
         ),
     ] = "1",
     network: options.NetworkName = "ring",
-    alpha: Annotated[float, typer.Option(help="Regularisation strength.")] = 1.0,
+    alpha: Annotated[
+        float, typer.Option(help="Regularisation strength (ignored by method bayes).")
+    ] = 1.0,
     rho: options.Rho = "auto",
     max_iter: options.MaxIter = 200,
     holdout: options.Holdout = 0.0,
@@ -51,11 +66,11 @@ def multitask(
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Fit related regressions whose weights lie in a common low-dimensional subspace."""
+    """Fit related regressions, one for each task, that learn from each other."""
     from grassvine.jobs.multitask import MultitaskJob
 
     words: dict[str, Any] = {
-        "rank": options.rank_of(rank),
+        "rank": None if rank is None else options.rank_of(rank),
         "rho": options.number_or_auto("rho", rho),
     }
     job = MultitaskJob(

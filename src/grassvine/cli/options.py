@@ -102,6 +102,15 @@ OnUnknown = Annotated[
         help="How to handle users, items or tasks unknown to the model.",
     ),
 ]
+Interval = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SHARE",
+        help="Add the standard deviation of each value, and the ends of an interval that "
+        "contains this share of all values, such as 0.9 (method bayes).",
+        show_default=False,
+    ),
+]
 ModelOut = Annotated[
     Path | None,
     typer.Option("--out", "-o", metavar="FOLDER", help="Save the model to this folder."),

@@ -11,7 +11,8 @@ from grassvine.estimators.fitted import feature_names
 from grassvine.estimators.tasks import TasksRegressor, means_and_scales, standardised, task_ids
 from grassvine.foundations.arrays import Array
 from grassvine.models import FeaturePart, TasksModel
-from grassvine.models.tasks import centred, grouped
+from grassvine.models.task_parts import centred
+from grassvine.models.tasks import grouped
 from grassvine.models.unknown import OnUnknown
 
 SMOOTHING = 1e-8  # ε, for weights of targets with unit variance

@@ -1,7 +1,7 @@
-"""Multitask regression with a shared subspace, fitted by agents that keep their samples."""
+"""Related regressions, fitted by agents that keep their samples."""
 
-from collections.abc import Mapping
-from typing import Any, Literal, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,31 +31,49 @@ from grassvine.estimators.tasks import TasksRegressor, means_and_scales, standar
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError, Option, PlanError
 from grassvine.foundations.options import one_of, real_number, whole_number
-from grassvine.models import FeaturePart, TasksModel
-from grassvine.models.tasks import centred, grouped
+from grassvine.models import FeaturePart, PriorPart, TasksModel
+from grassvine.models.task_parts import centred
+from grassvine.models.tasks import grouped
 from grassvine.models.unknown import OnUnknown
 from grassvine.networks import Network
 from grassvine.problems import MultitaskProblem
 from grassvine.protocol import Method, Observer
 from grassvine.runs import Plan, Run, run
-from grassvine.sums import Exact
+from grassvine.sums import CoefficientPrior, EmpiricalBayes, Exact, HierarchicalProblem
+from grassvine.sums.hierarchical.fit import default_rank
 
-EXACT = "exact"
+BAYES, EXACT = "bayes", "exact"
+FIRST_RANK = 3  # of the subspace by the paper's methods, if none is given
 CONSENSUS_SHARE = 10.0  # constant ρ of the paper's variants, as a multiple of an agent's squares
 HELD_OUT = 0.2  # fraction of each task's samples used to choose the rank
 
+TasksProblem: TypeAlias = MultitaskProblem | HierarchicalProblem
+
 
 class MultitaskRegressor(CallbackSupport, TasksRegressor):
-    r"""Regressions y ≈ b_t + zᵀUw_t of many tasks t that share the subspace U.
+    r"""Regressions y ≈ b_t + zᵀw_t of many tasks t that have much in common.
+
+    By default (``method="bayes"``) the coefficients of all tasks, with their intercepts, come from
+    one normal distribution. Its mean and covariance and the noise are learned from all tasks by
+    empirical Bayes, so there is nothing to choose: tasks that are alike are treated as one, and
+    tasks with nothing in common separately. Predictions have standard deviations.
+
+    The other methods are those of the paper: the weights of all tasks lie in a subspace U of a
+    given rank, y ≈ b_t + zᵀUw_t, and those of each are shrunk by ridge regression.
 
     Parameters
     ----------
-    rank : int or "auto", default=3
-        Dimension of U. ``"auto"`` tries 1, 2, 4, … until the error on held-out samples rises.
-    method : str, default="exact"
-        ``"exact"``: all agents obtain the result of a fit to the pooled samples. Or a variant of
-        gossip: ``"gossip"``, ``"precon-stochastic"``, ``"stochastic"``, ``"precon-parallel"``,
-        ``"parallel"``. ``"tracked"`` or ``"rextra"``: averaging with neighbours.
+    rank : int, "auto" or None, default=None
+        With ``method="bayes"``, the number of directions in ``subspace_``, all by default; it does
+        not affect predictions, unless there are more than 200 features: then the covariance has
+        this rank, besides a diagonal. Otherwise the dimension of U, 3 by default; ``"auto"`` tries
+        1, 2, 4, … until the error on held-out samples rises.
+    method : str, default="bayes"
+        ``"bayes"`` or ``"exact"``: all agents obtain the result of a fit to the pooled samples, of
+        normally distributed coefficients or of coefficients in a subspace. For the latter, also
+        variants of gossip: ``"gossip"``, ``"precon-stochastic"``, ``"stochastic"``,
+        ``"precon-parallel"``, ``"parallel"``; and ``"tracked"`` or ``"rextra"``: averaging with
+        neighbours.
     agents : int or "tasks", default=1
         Number of agents, among which the tasks are divided in the order of their ids; ``"tasks"``
         means one agent per task.
@@ -65,6 +83,7 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
     alpha : float, default=1.0
         Regularisation strength λ of the term ½λ‖w_t‖² of each task, as in scikit-learn's ``Ridge``.
         With standardised features it has the weight of λ samples, whatever the unit of the targets.
+        Ignored by method ``"bayes"``.
     fit_intercept : bool, default=True
         Whether each task has an intercept b_t.
     standardize : bool, default=True
@@ -77,13 +96,14 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         per agent. With ``"auto"``, method ``"gossip"`` lets ρ grow during the run and starts all
         agents at one point, so that they reach consensus; for its variants, ρ is 10.
     max_iter : int, default=200
-        Approximate number of updates per agent; ignored by the exact method. With N > 8 agents,
+        Approximate number of updates per agent; ignored by the exact methods. With N > 8 agents,
         method ``"gossip"`` with ``rho="auto"`` makes N/8 times as many, because consensus takes
         longer on a larger network.
     on_unknown : {"warn", "fallback", "nan", "raise"}, default="warn"
-        How to treat unknown tasks: ``"fallback"`` predicts the mean of the predictions of all known
-        tasks, ``"warn"`` does the same with one warning that counts the samples, ``"nan"`` predicts
-        NaN, and ``"raise"`` raises an error.
+        How to treat unknown tasks: ``"fallback"`` predicts what is expected of a new task (with the
+        other methods, the mean of the predictions of all known tasks), ``"warn"`` does the same
+        with one warning that counts the samples, ``"nan"`` predicts NaN, and ``"raise"`` raises an
+        error.
     random_state : int, RandomState or None, default=0
         Random seed; None draws a new one at each fit.
     verbose : int, default=0
@@ -96,7 +116,8 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
     tasks_ : array
         Ids of the known tasks.
     subspace_ : array of shape (n_features, rank)
-        U, an orthonormal basis in standardised features; ``subspaces_`` has that of each agent.
+        U, an orthonormal basis in standardised features; with ``method="bayes"`` the directions in
+        which the weights of tasks vary most. ``subspaces_`` has that of each agent.
     rank_ : int
         Dimension of the subspace.
     agreement_ : float
@@ -112,9 +133,9 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
 
     def __init__(
         self,
-        rank: int | Literal["auto"] = 3,
+        rank: int | Literal["auto"] | None = None,
         *,
-        method: str = EXACT,
+        method: str = BAYES,
         agents: int | str = 1,
         network: str | Network = "ring",
         alpha: float = 1.0,
@@ -143,7 +164,7 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
 
     @fit_with_callbacks
     def fit(self, X: Any, y: ArrayLike, tasks: Any = None) -> Self:
-        """Fit the shared subspace and the weights of each task.
+        """Fit what tasks have in common, and the weights of each.
 
         Parameters
         ----------
@@ -163,37 +184,48 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         engine, observers = as_engine(self.engine), self._slot_observers()
         problems = self._problems(scaled)
         result = self._run(problems, self.rank_, seed, engine, observers)
-        if self.method == EXACT:
+        if self.method in (BAYES, EXACT):
             warn_not_converged(result)
         else:
             warn_disagreement(result, problems)
         self._slots_done()
         set_run_attributes(self, result)
         self.validation_path_ = path
-        shared = FeaturePart(
-            feature_names(self),
-            self.subspace_,
-            means,
-            scales,
-            real_number("alpha", self.alpha, least=0.0),
-            bool(self.fit_intercept),
-        )
+        shared = self._shared_part(result, means, scales)
+        self.subspace_ = shared.basis
         self._set_model(TasksModel(shared).fold_in(samples, targets, ids))
         return self
 
+    def _shared_part(self, result: Run, means: Array, scales: Array) -> FeaturePart | PriorPart:
+        """Return what the tasks have in common, from the state of any agent."""
+        names = feature_names(self)
+        if self.method == BAYES:
+            prior = CoefficientPrior.from_arrays(result.states[0])
+            return PriorPart(names, means, scales, prior, self.rank_)
+        alpha = real_number("alpha", self.alpha, least=0.0)
+        return FeaturePart(names, result.mean, means, scales, alpha, bool(self.fit_intercept))
+
     def _rank(self, scaled: Tasks, seed: int) -> tuple[int, Mapping[str, Array] | None]:
         """Return the rank, and the candidates if it was chosen among some."""
+        n_features = scaled.n_items
+        if self.rank is None:
+            default = default_rank(n_features) if self.method == BAYES else FIRST_RANK
+            return min(default, n_features), None
         number_or_auto("rank", self.rank, "an integer")
         if self.rank == "auto":
             return self._chosen_rank(scaled, seed)
-        why = f"there are {scaled.n_items} features"
-        return whole_number("rank", self.rank, least=1, most=scaled.n_items, why=why), None
+        why = f"there are {n_features} features"
+        return whole_number("rank", self.rank, least=1, most=n_features, why=why), None
 
     def _chosen_rank(self, scaled: Tasks, seed: int) -> tuple[int, Mapping[str, Array]]:
         """Return the last of the ranks 1, 2, 4, … before the held-out error rises, and the path.
 
         The rank need not exceed the number of tasks.
         """
+        if self.method == BAYES:
+            raise PlanError(
+                Option("method", BAYES), " chooses no rank; omit ", Option("rank"), ", or give one."
+            )
         train, held = hold_out_samples(scaled, HELD_OUT, seed=seed)
         if not held.n_values:
             raise DataError(
@@ -226,15 +258,18 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
             for x, y, w, b in zip(held.features, held.targets, weights, intercepts, strict=True)
         )
 
-    def _problems(self, scaled: Tasks) -> list[MultitaskProblem]:
+    def _problems(self, scaled: Tasks) -> Sequence[TasksProblem]:
         """Return the problem of each agent."""
+        n_agents = self._n_agents(scaled.n_tasks)
+        if self.method == BAYES:
+            intercepts = bool(self.fit_intercept)
+            return [HierarchicalProblem(part, intercepts) for part in split_tasks(scaled, n_agents)]
         fitted = centred(scaled) if self.fit_intercept else scaled
-        parts = split_tasks(fitted, self._n_agents(fitted.n_tasks))
-        return [MultitaskProblem(part, self.alpha) for part in parts]
+        return [MultitaskProblem(part, self.alpha) for part in split_tasks(fitted, n_agents)]
 
     def _run(
         self,
-        problems: list[MultitaskProblem],
+        problems: Sequence[TasksProblem],
         rank: int,
         seed: int,
         engine: Engine,
@@ -260,7 +295,9 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         return whole_number("agents", self.agents, least=1, most=n_tasks, why=why)
 
     def _method(self, n_agents: int, squares: float) -> Method:
-        name = one_of("method", self.method, (EXACT, *GOSSIP))
+        name = one_of("method", self.method, (BAYES, EXACT, *GOSSIP))
+        if name == BAYES:
+            return EmpiricalBayes()
         if name == EXACT:
             return Exact(tol=1e-10)
         rho: Rho = "auto"

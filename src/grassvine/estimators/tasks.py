@@ -16,6 +16,7 @@ from grassvine.estimators.persistence import PersistentEstimator
 from grassvine.foundations.arrays import Array, refuse_huge
 from grassvine.foundations.errors import DataError, PlanError
 from grassvine.models import TasksModel
+from grassvine.models.intervals import normal_interval
 
 
 class TasksRegressor(PersistentEstimator, RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -30,7 +31,14 @@ class TasksRegressor(PersistentEstimator, RegressorMixin, BaseEstimator):  # typ
     on_unknown: Any
     model_: TasksModel
 
-    def predict(self, X: Any, tasks: Any = None) -> Array:
+    def predict(
+        self,
+        X: Any,
+        tasks: Any = None,
+        *,
+        return_std: bool = False,
+        return_interval: float | None = None,
+    ) -> Any:
         """Predict the target of each sample.
 
         Parameters
@@ -38,15 +46,33 @@ class TasksRegressor(PersistentEstimator, RegressorMixin, BaseEstimator):  # typ
         X : array-like of shape (n_samples, n_features)
         tasks : list, array or series of ids, optional
             The task of each sample; may be omitted if only one task is known.
+        return_std : bool, default=False
+            Whether to return the standard deviation of each target too. It includes the noise of a
+            single sample.
+        return_interval : float, optional
+            Share of the targets, such as 0.9, that intervals should contain.
 
         Returns
         -------
-        array of shape (n_samples,)
+        predictions : array of shape (n_samples,)
+        std : array of shape (n_samples,)
+            Only if ``return_std``.
+        lower, upper : arrays of shape (n_samples,)
+            Ends of the intervals; only if ``return_interval``.
         """
         check_is_fitted(self, "model_")
         samples = validate_data(self, X, reset=False, dtype=np.float64, order="C")
         asked = self._only_task(len(samples)) if tasks is None else tasks
-        return self.model_.predict(samples, asked, self.on_unknown).targets
+        uncertain = return_std or return_interval is not None
+        found = self.model_.predict(samples, asked, self.on_unknown, deviations=uncertain)
+        if found.deviations is None:
+            return found.targets
+        results = [found.targets]
+        if return_std:
+            results.append(found.deviations)
+        if return_interval is not None:
+            results += normal_interval(found.targets, found.deviations, return_interval)
+        return tuple(results)
 
     def score(self, X: Any, y: ArrayLike, sample_weight: Any = None, tasks: Any = None) -> float:
         """Return R² of the predictions."""

@@ -14,6 +14,8 @@ from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError, Option
 from grassvine.foundations.watch import Watch
 from grassvine.jobs.base import EngineOptions, JobResult, run_report, stopwatch
+from grassvine.models import PriorPart
+from grassvine.models.intervals import normal_interval
 from grassvine.protocol import Observer
 from grassvine.report.run_pictures import run_tables
 
@@ -35,8 +37,8 @@ class MultitaskJob(EngineOptions):
     data: str
     target: str
     task: str
-    rank: int | Literal["auto"] = 3
-    method: str = "exact"
+    rank: int | Literal["auto"] | None = None
+    method: str = "bayes"
     agents: int | str = 1
     network: str = "ring"
     alpha: float = 1.0
@@ -87,6 +89,7 @@ class MultitaskJob(EngineOptions):
             estimator.fit(frame, targets, tasks=tasks)
         train_errors = _errors(estimator, train, data)
         test_errors = _errors(estimator, test, data) if test.n_values else (None, None)
+        covered = _covered(estimator, test, data) if test.n_values else None
         report = {
             "n_tasks": data.tasks.n_tasks,
             "n_features": len(data.features),
@@ -101,6 +104,7 @@ class MultitaskJob(EngineOptions):
             "train_r2": train_errors[1],
             "test_rmse": test_errors[0],
             "test_r2": test_errors[1],
+            "test_in_90%_interval": covered,
             **run_report(estimator, spent),
         }
         samples, targets, tasks = _rows(test if test.n_values else train, data)
@@ -115,6 +119,17 @@ def _rows(tasks: Tasks, table: TaskTable) -> tuple[Array, Array, Any]:
     """Return samples, targets and the task id of each sample."""
     numbers = np.repeat(np.arange(tasks.n_tasks), [len(y) for y in tasks.targets])
     return np.concatenate(tasks.features), np.concatenate(tasks.targets), table.ids.at(numbers)
+
+
+def _covered(estimator: MultitaskRegressor, tasks: Tasks, table: TaskTable) -> float | None:
+    """Return the share of targets inside their 90 % interval, if the model has intervals."""
+    if not isinstance(estimator.model_.shared, PriorPart):
+        return None
+    samples, targets, ids = _rows(tasks, table)
+    found = estimator.model_.predict(samples, ids, "raise", deviations=True)
+    assert found.deviations is not None
+    lower, upper = normal_interval(found.targets, found.deviations, 0.9)
+    return float(np.mean((lower <= targets) & (targets <= upper)))
 
 
 def _errors(

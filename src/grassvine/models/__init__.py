@@ -11,7 +11,8 @@ from grassvine.models.rating_parts import (
 )
 from grassvine.models.ratings import FoldIn, Predictions, RatingsModel
 from grassvine.models.subspace import SubspaceModel
-from grassvine.models.tasks import FeaturePart, TaskPart, TaskPredictions, TasksModel
+from grassvine.models.task_parts import FeaturePart, PriorPart, TaskPart
+from grassvine.models.tasks import TaskPredictions, TasksModel
 
 __all__ = [
     "BayesianSolver",
@@ -22,6 +23,7 @@ __all__ = [
     "FoldIn",
     "ItemPart",
     "Predictions",
+    "PriorPart",
     "RatingsModel",
     "SubspaceModel",
     "SubspaceSolver",

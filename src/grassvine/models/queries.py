@@ -17,6 +17,7 @@ from grassvine.data.tables.rating_table import Duplicates, RatingTable
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError, ModelError
 from grassvine.foundations.watch import Watch
+from grassvine.models.intervals import normal_interval
 from grassvine.models.persistence.files import load
 from grassvine.models.ratings import RatingsModel
 from grassvine.models.subspace import SubspaceModel
@@ -84,17 +85,29 @@ def predict_ratings(
 
 
 def predict_targets(
-    model: TasksModel, table: Table, task: str, on_unknown: OnUnknown
+    model: TasksModel,
+    table: Table,
+    task: str,
+    on_unknown: OnUnknown,
+    interval: float | None = None,
 ) -> "pl.DataFrame":
-    """Predict the target of each sample of a table; the columns are task, prediction and known."""
+    """Predict the target of each sample of a table; the columns are task, prediction and known.
+
+    With ``interval``, a share such as 0.9, there are also columns lower and upper.
+    """
     import polars as pl
 
     named_column(table.frame.columns, task, "task")
     asked = as_column(table.frame[task], "task")
     if model.private is not None:
         asked = as_known(asked, model.private.tasks, "task")
-    found = model.predict(_samples(table, model.shared.features), asked, on_unknown)
-    return pl.DataFrame({"task": asked, "prediction": found.targets, "known": found.known})
+    samples = _samples(table, model.shared.features)
+    found = model.predict(samples, asked, on_unknown, deviations=interval is not None)
+    frame = pl.DataFrame({"task": asked, "prediction": found.targets, "known": found.known})
+    if found.deviations is None:
+        return frame
+    lower, upper = normal_interval(found.targets, found.deviations, interval)
+    return frame.with_columns(lower=lower, upper=upper)
 
 
 def coordinates(model: SubspaceModel, table: Table) -> "pl.DataFrame":

@@ -1,29 +1,17 @@
-r"""Fitted models of related regressions.
+"""Fitted models of related regressions: predictions, new tasks."""
 
-For task t and features x the prediction is
-
-    b_t + zᵀUw_t,   z = (x − means) / scales
-
-where the basis U, means and scales are shared, and weights w_t and intercept b_t are private. A
-task is solved from its samples by ridge regression within the subspace, regularised by
-
-    ½λ Σ_i (w_ti / s_i)²
-
-where the strengths s are shared too, and are 1 unless tasks use some directions more than others.
-The intercept is not regularised, so centring the samples of each task eliminates it.
-"""
-
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from grassvine.data.ids import UNKNOWN, Ids, as_column
 from grassvine.data.tasks import Tasks
-from grassvine.foundations.arrays import Array, Indices, as_basis, as_matrix, as_numbers
+from grassvine.foundations.arrays import Array, as_matrix, as_numbers
 from grassvine.foundations.described import Described
-from grassvine.foundations.errors import BasisError, DataError
-from grassvine.foundations.options import real_number
+from grassvine.foundations.errors import DataError, Option
+from grassvine.models.task_parts import FeaturePart, PriorPart, TaskPart
 from grassvine.models.unknown import (
     FALLBACK,
     OnUnknown,
@@ -31,151 +19,54 @@ from grassvine.models.unknown import (
     check_on_unknown,
     warn_unknown,
 )
-from grassvine.problems.multitask import MultitaskProblem
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FeaturePart:
-    """The shared part of a tasks model; it contains no samples and may be passed on.
-
-    Parameters
-    ----------
-    features : tuple of str
-        Unique names.
-    basis : array of shape (n_features, rank)
-        U, with orthonormal columns.
-    means, scales : array of shape (n_features,)
-        Standardise the features; scales are positive.
-    alpha : float, default=0.0
-        Regularisation strength λ of the weights of a task.
-    intercepts : bool, default=True
-        Whether each task has an intercept.
-    strengths : array of shape (rank,), optional
-        s, the scale of the weights along each direction; all 1 by default.
-    """
-
-    features: tuple[str, ...]
-    basis: Array
-    means: Array
-    scales: Array
-    alpha: float = 0.0
-    intercepts: bool = True
-    strengths: Array = field(default_factory=lambda: np.ones(0))
-
-    def __post_init__(self) -> None:
-        """Check that all arrays are consistent."""
-        features = tuple(self.features)
-        if len(set(features)) != len(features):
-            repeated = next(name for name in features if features.count(name) > 1)
-            raise BasisError(f"two features are named {repeated!r}; pass unique names.")
-        basis = as_basis(self.basis, n_items=len(features))
-        object.__setattr__(self, "features", features)
-        object.__setattr__(self, "basis", basis)
-        if not np.size(self.strengths):
-            object.__setattr__(self, "strengths", np.ones(self.rank))
-        for name, count, each in (
-            ("means", len(features), "feature"),
-            ("scales", len(features), "feature"),
-            ("strengths", self.rank, "direction"),
-        ):
-            vector = as_numbers(getattr(self, name), name=name, error=BasisError)
-            if vector.shape != (count,) or not np.isfinite(vector).all():
-                raise BasisError(
-                    f"{name} have shape {vector.shape} or are not all finite; "
-                    f"pass {count} finite numbers, one per {each}."
-                )
-            object.__setattr__(self, name, vector)
-        if not (self.scales > 0.0).all():
-            raise BasisError("a scale is not positive; pass 1 for a constant feature.")
-        if not (self.strengths > 0.0).all():
-            raise BasisError("a strength is not positive; drop its direction from the basis.")
-        object.__setattr__(
-            self, "alpha", real_number("alpha", self.alpha, least=0.0, error=BasisError)
-        )
-
-    @property
-    def rank(self) -> int:
-        """The dimension of the subspace."""
-        return self.basis.shape[1]
-
-    def standardised(self, features: ArrayLike) -> Array:
-        """Return features standardised with the means and scales of the model."""
-        given = as_matrix(
-            features, rank=len(self.features), name="the feature matrix", error=DataError
-        )
-        return (given - self.means) / self.scales
-
-    def solve(self, tasks: Tasks) -> tuple[Array, Array]:
-        """Return the weights and intercepts of tasks; both are zero for a task without samples."""
-        scaled = Tasks(tuple(self.standardised(x) for x in tasks.features), tasks.targets)
-        problem = MultitaskProblem(centred(scaled) if self.intercepts else scaled, self.alpha)
-        # Substituting w = s·v makes the regularisation term ½λ‖v‖².
-        weights = problem.weights(self.basis * self.strengths) * self.strengths
-        if not self.intercepts:
-            return weights, np.zeros(tasks.n_tasks)
-        intercepts = [
-            float(np.mean(y - x @ (self.basis @ w))) if len(y) else 0.0
-            for x, y, w in zip(scaled.features, scaled.targets, weights, strict=True)
-        ]
-        return weights, np.array(intercepts)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TaskPart:
-    """The private part of a tasks model: weights, intercepts and sample counts of the tasks."""
-
-    tasks: Ids
-    weights: Array
-    intercepts: Array
-    counts: Indices
-
-    def __post_init__(self) -> None:
-        """Check that all arrays are consistent."""
-        n_tasks = len(self.tasks)
-        if not n_tasks:
-            raise DataError("the private part has no tasks; pass None instead.")
-        weights = as_matrix(self.weights, n_items=n_tasks, name="weights")
-        intercepts = as_numbers(self.intercepts, name="intercepts", error=BasisError)
-        counts = np.asarray(self.counts)
-        if intercepts.shape != (n_tasks,) or not np.isfinite(intercepts).all():
-            raise BasisError(
-                f"intercepts have shape {intercepts.shape} or are not all finite; "
-                f"pass {n_tasks} finite numbers, one per task."
-            )
-        if counts.shape != (n_tasks,) or counts.dtype.kind != "i" or (counts < 0).any():
-            raise BasisError(
-                f"counts are not an array of non-negative integers; pass {n_tasks}, one per task."
-            )
-        object.__setattr__(self, "weights", weights)
-        object.__setattr__(self, "intercepts", intercepts)
-        object.__setattr__(self, "counts", counts.astype(np.int64))
+SharedPart: TypeAlias = FeaturePart | PriorPart
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TaskPredictions:
-    """A target for each sample, and whether its task is known to the model."""
+    """A target for each sample, and whether its task is known to the model.
+
+    ``deviations`` are the standard deviations of the targets, if they were asked for.
+    """
 
     targets: Array
     known: NDArray[np.bool_]
+    deviations: Array | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TasksModel(Described):
     """A model fitted to related regressions; a task is *known* if it had samples."""
 
-    shared: FeaturePart
+    shared: SharedPart
     private: TaskPart | None = None
 
     def __post_init__(self) -> None:
         """Check that the parts are consistent."""
-        if self.private is not None and self.private.weights.shape[1] != self.shared.rank:
+        private, width = self.private, self.shared.n_weights
+        if private is None:
+            return
+        if private.weights.shape[1] != width:
             raise DataError(
-                f"the shared part has rank {self.shared.rank}, the private part "
-                f"{self.private.weights.shape[1]}; pass two parts of the same model."
+                f"the shared part has {width} weights for each task, the private part "
+                f"{private.weights.shape[1]}; pass two parts of the same model."
+            )
+        wanted = len(self.shared.prior.mean) if isinstance(self.shared, PriorPart) else None
+        given = None if private.rows is None else private.rows.shape[1]
+        if given != wanted:
+            raise DataError(
+                f"the rows of the tasks have {given} coefficients and the shared part has "
+                f"{wanted}; pass two parts of the same model."
             )
 
     def predict(
-        self, features: ArrayLike, tasks: object, on_unknown: OnUnknown = "raise"
+        self,
+        features: ArrayLike,
+        tasks: object,
+        on_unknown: OnUnknown = "raise",
+        *,
+        deviations: bool = False,
     ) -> TaskPredictions:
         """Predict the target of each sample.
 
@@ -186,14 +77,22 @@ class TasksModel(Described):
             The task of each sample.
         on_unknown : {"raise", "nan", "fallback", "warn"}, default="raise"
             What to do with unknown tasks; ``"fallback"`` is the mean prediction of the known tasks,
-            ``"warn"`` the same with a warning.
+            or the one expected for a new task, ``"warn"`` the same with a warning.
+        deviations : bool, default=False
+            Whether to return standard deviations too, which only a :class:`PriorPart` knows.
         """
         check_on_unknown(on_unknown)
-        reduced = self.shared.standardised(features) @ self.shared.basis
-        asked = as_column(tasks, "task")
-        if len(asked) != len(reduced):
+        if deviations and not isinstance(self.shared, PriorPart):
             raise DataError(
-                f"got {len(reduced)} samples and {len(asked)} tasks; pass one task per sample."
+                "the model knows no standard deviations; fit one with ",
+                Option("method", "bayes"),
+                ".",
+            )
+        coordinates = self.shared.coordinates(features)
+        asked = as_column(tasks, "task")
+        if len(asked) != len(coordinates):
+            raise DataError(
+                f"got {len(coordinates)} samples and {len(asked)} tasks; pass one task per sample."
             )
         if self.private is None:
             numbers, why = np.full(len(asked), UNKNOWN), "it was loaded without tasks"
@@ -207,15 +106,17 @@ class TasksModel(Described):
         targets = np.full(len(asked), np.nan)
         if self.private is not None:
             rows = numbers[known]
-            products = np.einsum("kr,kr->k", reduced[known], self.private.weights[rows])
+            products = np.einsum("kr,kr->k", coordinates[known], self.private.weights[rows])
             targets[known] = products + self.private.intercepts[rows]
         if on_unknown in FALLBACK and not known.all():
-            weights, intercept = self._mean_task()
+            weights, intercept, instead = self._typical_task()
             if on_unknown == "warn":
-                instead = "they get the mean prediction of the known tasks"
                 warn_unknown("samples", {"task": (asked, known)}, instead)
-            targets[~known] = reduced[~known] @ weights + intercept
-        return TaskPredictions(targets, known)
+            targets[~known] = coordinates[~known] @ weights + intercept
+        if not deviations or not isinstance(self.shared, PriorPart):
+            return TaskPredictions(targets, known)
+        spread = self.shared.deviations(coordinates, numbers, self.private)
+        return TaskPredictions(targets, known, np.where(np.isnan(targets), np.nan, spread))
 
     def fold_in(self, features: ArrayLike, targets: ArrayLike, tasks: object) -> "TasksModel":
         """Return a model of the given tasks only, solved within the subspace.
@@ -223,32 +124,17 @@ class TasksModel(Described):
         Pass one row of features, one target and one task id per sample.
         """
         ids, samples = grouped(features, targets, tasks)
-        counts = np.array([len(y) for y in samples.targets], dtype=np.int64)
-        return replace(self, private=TaskPart(ids, *self.shared.solve(samples), counts))
+        return replace(self, private=self.shared.tasks_from(ids, samples))
 
     def with_tasks(self, features: ArrayLike, targets: ArrayLike, tasks: object) -> "TasksModel":
         """Return the model with these tasks added.
 
         Samples are not stored: a task already in the model is solved from the given ones only.
         """
-        import polars as pl
-
         other = self.fold_in(features, targets, tasks)
-        old, new = self.private, other.private
-        if old is None or new is None:
+        if self.private is None or other.private is None:
             return other
-        kept = np.setdiff1d(np.arange(len(old.tasks)), old.tasks.numbers(new.tasks.series, "task"))
-        kept_ids = old.tasks.at(kept)
-        new_ids = new.tasks.series.cast(kept_ids.dtype)
-        ids, number = Ids.number(pl.concat([kept_ids, new_ids]), "task")
-        order = np.argsort(number)
-        private = TaskPart(
-            ids,
-            np.concatenate([old.weights[kept], new.weights])[order],
-            np.concatenate([old.intercepts[kept], new.intercepts])[order],
-            np.concatenate([old.counts[kept], new.counts])[order],
-        )
-        return replace(self, private=private)
+        return replace(self, private=self.private.with_others(other.private))
 
     def _facts(self) -> dict[str, object]:
         private = self.private
@@ -259,26 +145,22 @@ class TasksModel(Described):
             if private is None
             else len(private.tasks),
             **({} if private is None else {"samples": int(private.counts.sum())}),
-            "alpha": self.shared.alpha,
+            **({"alpha": self.shared.alpha} if isinstance(self.shared, FeaturePart) else {}),
             "intercepts": self.shared.intercepts,
         }
 
-    def _mean_task(self) -> tuple[Array, float]:
+    def _typical_task(self) -> tuple[Array, float, str]:
+        """Return weights and intercept for unknown tasks, and what their prediction is."""
+        if isinstance(self.shared, PriorPart):
+            return *self.shared.typical(), "they get the prediction expected for a new task"
         if self.private is None or not (known := self.private.counts > 0).any():
             raise DataError(
                 "the fallback is the mean of the known tasks, but this model has none; load its "
                 "private part, or fold tasks in."
             )
         intercepts = self.private.intercepts[known]
-        return self.private.weights[known].mean(axis=0), float(intercepts.mean())
-
-
-def centred(tasks: Tasks) -> Tasks:
-    """Return the tasks with centred samples, which eliminates the intercepts."""
-    return Tasks(
-        tuple(x - x.mean(axis=0) if len(x) else x for x in tasks.features),
-        tuple(y - y.mean() if len(y) else y for y in tasks.targets),
-    )
+        instead = "they get the mean prediction of the known tasks"
+        return self.private.weights[known].mean(axis=0), float(intercepts.mean()), instead
 
 
 def grouped(features: ArrayLike, targets: ArrayLike, tasks: object) -> tuple[Ids, Tasks]:

@@ -1,6 +1,7 @@
 """Case 7: Parkinsons and School."""
 
 import math
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -8,7 +9,7 @@ from grassvine.gossip import Gossip
 from grassvine.paper.case import Case, Claim, Results
 from grassvine.paper.real_tasks import ALT_MIN, BenchmarkExperiment
 from grassvine.paper.tables import format_printed, format_score
-from grassvine.paper.variants import UPDATES, Variant, exact, stochastic_gossip
+from grassvine.paper.variants import UPDATES, Variant, empirical_bayes, exact, stochastic_gossip
 from grassvine.report.chart import BarGroup, BarPanel
 from grassvine.report.figure import draw
 from grassvine.report.page import Picture, Table
@@ -16,12 +17,13 @@ from grassvine.report.page import Picture, Table
 RHO = 1e6
 RANKS = (3, 5, 7, 9)
 COMPARABLE = 0.02  # largest gap in NMSE that counts as comparable
+COMPARABLE_TO_BEST = 0.005  # the same, where the other rank was chosen on the test samples
 PRECON = Variant(
     "Precon Stochastic Gossip",
     lambda n: Gossip(RHO, UPDATES * (n - 1), preconditioner="gram"),
     RHO,
 )
-EXACT = exact()
+EXACT, BAYES = exact(), empirical_bayes()
 
 PAPER = {
     "parkinsons": {
@@ -88,7 +90,23 @@ def _claims_of(dataset: str, results: Results) -> list[Claim]:
             f"NMSE {_format_means(optimal)} at ranks {', '.join(map(str, means))}; "
             f"gossip {_format_means(means)}",
         ),
+        *_claims_on_bayes(dataset, results, {**means, **{-r: mean for r, mean in optimal.items()}}),
     ]
+
+
+def _claims_on_bayes(
+    dataset: str, results: Results, others: Mapping[int, float]
+) -> Iterator[Claim]:
+    """Compare empirical Bayes, where it was run, with gossip and the exact method at any rank."""
+    mine = results.where(method=BAYES.name)
+    if mine.finished:
+        reached, best = mine.mean("nmse"), min(others.values())
+        yield Claim(
+            f"{dataset}: empirical Bayes, with nothing chosen, predicts about as well as the others "
+            "at their best ranks or better (our claim, not the paper's).",
+            reached <= best + COMPARABLE_TO_BEST,
+            f"NMSE {format_score(mine, 'nmse')}; the others at their best rank {best:.4f}",
+        )
 
 
 def _format_means(means: dict[int, float]) -> str:
@@ -113,7 +131,10 @@ def _figures(results: Results) -> list[Picture]:
         mine = results.where(dataset=dataset)
         rank = min(mine.where(method=PRECON.name).each("rank"))
         gossip, pooled = (mine.where(method=v.name, rank=rank) for v in (PRECON, EXACT))
-        batch = mine.where(method=ALT_MIN)
+        beside = {
+            BAYES.name: mine.where(method=BAYES.name),
+            "Alt-Min, same tasks": mine.where(method=ALT_MIN),
+        }
         n_agents = len(_by_agent(gossip))
         panels.append(
             BarPanel(
@@ -124,32 +145,37 @@ def _figures(results: Results) -> list[Picture]:
                 (
                     BarGroup("gossip", _by_agent(gossip), _standard_errors(gossip)),
                     BarGroup(EXACT.name, _by_agent(pooled), _standard_errors(pooled)),
-                    BarGroup("Alt-Min, same tasks", _by_agent(batch), _standard_errors(batch)),
+                    *(
+                        BarGroup(name, _by_agent(each), _standard_errors(each))
+                        for name, each in beside.items()
+                        if each.finished
+                    ),
                 ),
             )
         )
-    alt = "NMSE of each agent's tasks for gossip, the exact method and Alt-Min"
+    alt = "NMSE of each agent's tasks for gossip, the exact method, empirical Bayes and Alt-Min"
     return [Picture("case7", alt, draw(panels), "Means over splits ± standard error.")]
 
 
 def _tables(results: Results) -> list[Table]:
     ranks = sorted({r for m in (PRECON.name,) for r in results.where(method=m).each("rank")})
-    header = ("data set", "method", *(f"rank {rank}" for rank in ranks), "Alt-Min")
+    columns = [f"rank {rank}" for rank in ranks]
+    header = ("data set", "method", *columns, BAYES.name, "Alt-Min")
     rows: list[list[str]] = []
     for dataset in results.each("dataset"):
         mine = results.where(dataset=dataset)
-        baseline = format_score(mine.where(method=ALT_MIN), "nmse")
+        beside = [format_score(mine.where(method=one), "nmse") for one in (BAYES.name, ALT_MIN)]
         for method in mine.each("method"):
-            if method != ALT_MIN:
+            if method not in (BAYES.name, ALT_MIN):
                 runs = mine.where(method=method)
                 cells = [format_score(runs.where(rank=rank), "nmse") for rank in ranks]
-                rows.append([dataset, method, *cells, baseline])
+                rows.append([dataset, method, *cells, *beside])
         if dataset in PAPER:
             numbers = PAPER[dataset]
             of_ranks = numbers["ranks"]
             assert isinstance(of_ranks, dict)
             cells = format_printed([of_ranks.get(rank) for rank in ranks])
-            rows.append([dataset, "the paper", *cells, f"{numbers['Alt-Min']:.3f}"])
+            rows.append([dataset, "the paper", *cells, "–", f"{numbers['Alt-Min']:.3f}"])
     repeats = len(results.each("repeat"))
     splits = "one split" if repeats == 1 else f"{repeats} splits ± standard error"
     return [Table(header, rows, f"Test NMSE averaged over tasks, then over {splits}.")]
@@ -169,6 +195,7 @@ CASE = Case(
         ranks={"small": (3, 5), "paper": RANKS},
         repeats={"small": 2, "paper": 10},
         variants=(PRECON, stochastic_gossip(RHO), EXACT),
+        bayes=BAYES,
         alpha=0.1,
         alt_min_alpha=0.1,
     ),
@@ -190,6 +217,9 @@ CASE = Case(
         "on School it overfits: .7422 versus .7382 at rank 3, .8062 versus .7874 at rank 9. "
         "The cost on School has several optima: a trust region from the same start may end in "
         "another one, whose NMSE differs by up to .03.",
+        "Empirical Bayes learns the distribution of the weights of all tasks instead of a subspace; "
+        "features are divided by their root mean square within the method. Over ten splits its "
+        "NMSE is .7165 on School and .3416 on Parkinsons, without a rank or a regularisation.",
         "λ = 0.1 refers to our costs, with ½ before both terms, for gossip and Alt-Min alike.",
         "Ten splits leave considerable randomness: the mean of ten varies by .008 (School) and "
         ".005 (Parkinsons) from one set of ten to the next.",

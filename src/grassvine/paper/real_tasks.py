@@ -10,6 +10,7 @@ from grassvine.baselines import alt_min
 from grassvine.data import Tasks, hold_out_samples, split_tasks
 from grassvine.datasets import load_tasks
 from grassvine.foundations.arrays import Array
+from grassvine.foundations.blas import one_blas_thread
 from grassvine.gossip import Gossip
 from grassvine.paper.case import Finished, Record, Request, Results, Scale
 from grassvine.paper.runs import run_variant
@@ -18,6 +19,7 @@ from grassvine.paper.tuning import task_folds, with_best_step
 from grassvine.paper.variants import Variant
 from grassvine.problems import MultitaskProblem
 from grassvine.runs import Run
+from grassvine.sums import CoefficientPrior, HierarchicalProblem
 
 ALT_MIN = "Alt-Min (batch)"
 TEST_SHARE = 0.2
@@ -31,6 +33,7 @@ class BenchmarkExperiment:
     ranks: Mapping[Scale, tuple[int, ...]]
     repeats: Mapping[Scale, int]
     variants: tuple[Variant, ...]
+    bayes: Variant
     alpha: float
     alt_min_alpha: float
     n_agents: int = 6
@@ -50,6 +53,7 @@ class BenchmarkExperiment:
     ) -> Iterator[Finished]:
         n_agents = request.n_agents or self.n_agents
         yield self._run_alt_min(dataset, train, test, n_agents, repeat)
+        yield self._run_bayes(dataset, train, test, n_agents, repeat, request)
         problems = [
             MultitaskProblem(part, alpha=self.alpha) for part in split_tasks(train, n_agents)
         ]
@@ -81,6 +85,39 @@ class BenchmarkExperiment:
             if request.tune and isinstance(variant.method(n_agents), Gossip):
                 folds = task_folds(train, self.alpha, n_agents, request)
                 yield with_best_step(variant, folds, rank, request)
+
+    def _run_bayes(
+        self,
+        dataset: str,
+        train: Tasks,
+        test: Tasks,
+        n_agents: int,
+        repeat: int,
+        request: Request,
+    ) -> Finished:
+        problems = [
+            HierarchicalProblem(part, intercepts=False) for part in split_tasks(train, n_agents)
+        ]
+        tests = split_tasks(test, n_agents)
+        errors: list[Array] = []
+
+        def score(result: Run) -> dict[str, float]:
+            for problem, state, asked in zip(problems, result.states, tests, strict=True):
+                with one_blas_thread():
+                    weights = CoefficientPrior.from_arrays(state).solve(problem.designs)
+                errors.append(nmse_of_weights(weights, problem.tasks, asked))
+            return {"nmse": float(np.concatenate(errors).mean())}
+
+        one = run_variant(
+            self.bayes,
+            problems,
+            train.n_items,  # all directions: there is no rank
+            dataset=dataset,
+            repeat=repeat,
+            request=request,
+            score=score,
+        )
+        return replace(one, traces={"nmse": errors})
 
     def _run_alt_min(
         self, dataset: str, train: Tasks, test: Tasks, n_agents: int, repeat: int

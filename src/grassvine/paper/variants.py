@@ -18,7 +18,7 @@ from grassvine.gossip import (
     stochastic,
 )
 from grassvine.protocol import Method
-from grassvine.sums import BiasedFactorization, Exact
+from grassvine.sums import BiasedFactorization, EmpiricalBayes, Exact
 
 UPDATES = 200  # per agent at an end of the path
 
@@ -78,6 +78,11 @@ def exact() -> Variant:
 def exact_with_biases() -> Variant:
     """Return the exact method with biases; the agents choose its regularisation."""
     return Variant("exact, with biases (tree sums)", lambda n: BiasedFactorization())
+
+
+def empirical_bayes() -> Variant:
+    """Return empirical Bayes for related regressions, which has no rank: sums along a tree."""
+    return Variant("empirical Bayes (tree sums)", lambda n: EmpiricalBayes())
 
 
 def describe_step(method: Method) -> str | None:

@@ -11,7 +11,7 @@ from grassvine.estimators.tasks import standardised
 from grassvine.foundations.arrays import Array
 from grassvine.gossip import Gossip
 from grassvine.models import FeaturePart, TaskPart, TasksModel
-from grassvine.models.tasks import centred
+from grassvine.models.task_parts import centred
 from grassvine.peers.learning import Learning
 from grassvine.peers.methods import gossip_of
 from grassvine.peers.totals import Totals

@@ -26,6 +26,7 @@ from grassvine.networks import (
 from grassvine.sums.bayes.method import BayesianFactorization
 from grassvine.sums.biased.method import BiasedFactorization
 from grassvine.sums.exact import Exact
+from grassvine.sums.hierarchical.method import EmpiricalBayes
 from grassvine.sums.validated import Validated
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ METHODS: dict[str, type] = {
     "validated": Validated,
     "biased-factorization": BiasedFactorization,
     "bayesian-factorization": BayesianFactorization,
+    "empirical-bayes": EmpiricalBayes,
     "tracked": Tracked,
     "rextra": REXTRA,
     "deepca": DeEPCA,

@@ -8,6 +8,7 @@ from grassvine.sums.bayes import (
 )
 from grassvine.sums.biased import BiasedCompletionProblem, BiasedFactorization, BiasedModel
 from grassvine.sums.exact import Exact
+from grassvine.sums.hierarchical import CoefficientPrior, EmpiricalBayes, HierarchicalProblem
 from grassvine.sums.validated import Validated
 
 __all__ = [
@@ -17,7 +18,10 @@ __all__ = [
     "BiasedCompletionProblem",
     "BiasedFactorization",
     "BiasedModel",
+    "CoefficientPrior",
+    "EmpiricalBayes",
     "Exact",
+    "HierarchicalProblem",
     "SumAgent",
     "Validated",
 ]

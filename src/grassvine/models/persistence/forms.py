@@ -21,8 +21,10 @@ from grassvine.models.rating_parts import (
 )
 from grassvine.models.ratings import RatingsModel
 from grassvine.models.subspace import SubspaceModel
-from grassvine.models.tasks import FeaturePart, TaskPart, TasksModel
+from grassvine.models.task_parts import FeaturePart, PriorPart, TaskPart
+from grassvine.models.tasks import TasksModel
 from grassvine.sums.bayes.model import BayesianModel
+from grassvine.sums.hierarchical.prior import CoefficientPrior
 
 if TYPE_CHECKING:
     import polars as pl
@@ -206,6 +208,7 @@ class TasksForm:
     def split(self, model: TasksModel) -> tuple[Part, Part | None]:
         """Split a tasks model into its parts."""
         shared, private = model.shared, model.private
+        assert isinstance(shared, FeaturePart)
         numbers = {"alpha": shared.alpha, "intercepts": shared.intercepts}
         arrays = {name: getattr(shared, name) for name in self.shared.layout}
         part = Part(numbers, arrays, _names(shared.features))
@@ -221,6 +224,59 @@ class TasksForm:
         if not isinstance(numbers["intercepts"], bool):
             raise ModelError("intercepts must be true or false; save the model again.")
         part = FeaturePart(features=_text(shared.ids), **numbers, **shared.arrays)
+        if private is None:
+            return TasksModel(part)
+        return TasksModel(part, TaskPart(tasks=Ids(private.ids), **private.arrays))
+
+
+class HierarchicalForm:
+    """Storage of tasks models whose coefficients come from one normal distribution."""
+
+    kind = "hierarchical tasks"
+    shared = Shape(
+        {
+            "means": Tensor("F64", ("items",)),
+            "scales": Tensor("F64", ("items",)),
+            "mean": Tensor("F64", ("coefficients",)),
+            "factor": Tensor("F64", ("coefficients", "factors")),
+            "diagonal": Tensor("F64", ("coefficients",)),
+            "mean_factor": Tensor("F64", ("coefficients", "mean_factors")),
+        },
+        "items",
+        ascending=False,
+    )
+    private: Shape | None = Shape(
+        {
+            "weights": Tensor("F64", ("tasks", "items")),
+            "intercepts": Tensor("F64", ("tasks",)),
+            "counts": Tensor("I64", ("tasks",)),
+            "rows": Tensor("F64", ("rows", "coefficients")),
+            "sizes": Tensor("I64", ("tasks",)),
+        },
+        "tasks",
+        ascending=True,
+    )
+
+    def split(self, model: TasksModel) -> tuple[Part, Part | None]:
+        """Split a tasks model into its parts."""
+        shared, private = model.shared, model.private
+        assert isinstance(shared, PriorPart) and self.private is not None
+        numbers = {"noise": shared.prior.noise, "rank": shared.rank}
+        arrays = {"means": shared.means, "scales": shared.scales, **shared.prior.arrays()}
+        del arrays["noise"]
+        part = Part(numbers, arrays, _names(shared.features))
+        if private is None:
+            return part, None
+        learned = {name: getattr(private, name) for name in self.private.layout}
+        return part, Part({}, learned, private.tasks.series)
+
+    def combine(self, shared: Part, private: Part | None) -> TasksModel:
+        """Combine the parts of a tasks model."""
+        numbers = check_keys("the entry 'numbers'", shared.numbers, {"noise", "rank"})
+        arrays = dict(shared.arrays)
+        means, scales = arrays.pop("means"), arrays.pop("scales")
+        prior = CoefficientPrior(**arrays, noise=numbers["noise"])
+        part = PriorPart(_text(shared.ids), means, scales, prior, numbers["rank"])
         if private is None:
             return TasksModel(part)
         return TasksModel(part, TaskPart(tasks=Ids(private.ids), **private.arrays))
@@ -256,6 +312,7 @@ class SubspaceForm:
 FORMS: Mapping[str, Form] = {
     "ratings": RatingsForm(),
     "tasks": TasksForm(),
+    "hierarchical tasks": HierarchicalForm(),
     "subspace": SubspaceForm(),
 }
 
@@ -269,6 +326,8 @@ def shared_shape(form: Form, numbers: object) -> Shape:
 
 def form_of(model: Model) -> Form:
     """Return the storage form of a model."""
+    if isinstance(model, TasksModel) and isinstance(model.shared, PriorPart):
+        return FORMS["hierarchical tasks"]
     kinds = {RatingsModel: "ratings", TasksModel: "tasks", SubspaceModel: "subspace"}
     return FORMS[kinds[type(model)]]
 

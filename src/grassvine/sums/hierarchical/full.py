@@ -1,0 +1,159 @@
+r"""One step of empirical Bayes with a full covariance S, from sums over tasks.
+
+The parameters maximise a bound on the evidence, for features of mean square 1 and targets of
+variance 1:
+
+.. math::
+
+    F = \log p(y | m, S, σ²) − ½\mathrm{tr}(VH) + \mathrm{E}\log N(m; 0, I/λ) + ½\log|V|
+      + \log p(S | τ) + \log p(τ | \bar τ)
+
+with the posterior N(m, V) of the mean, and with H = Σ R_tᵀK_t⁻¹R_t. The two priors have d
+pseudo-tasks of variances τ, and five pseudo-features of variance τ̄, for d coefficients:
+
+.. math::
+
+    \log p(S | τ) = ½d(\log|\mathrm{diag}\,τ| − \log|S| − \mathrm{tr}(S^{-1}\mathrm{diag}\,τ))
+
+    \log p(τ | \bar τ) = ½·5Σ_k(\log τ_k − \log \bar τ − τ_k/\bar τ)
+
+Without them S, which has d(d+1)/2 parameters, would fit the noise of few or small tasks. Nothing in
+them is a scale: λ and τ̄ are learned. A step of expectation maximisation needs, with
+g_t = R_tᵀK_t⁻¹(q_t − R_tm) and H_t = R_tᵀK_t⁻¹R_t, the sums of g_t, H_t, g_tg_tᵀ + H_tVH_t and of
+the expected squared errors: d(d+1) + d + 2 numbers.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from grassvine.foundations.arrays import Array
+from grassvine.sums.common import computed_once, kept_with_state
+from grassvine.sums.hierarchical.designs import Designs
+from grassvine.sums.hierarchical.prior import CoefficientPrior
+
+# Pseudo-observations of the priors: tasks for each coefficient, and coefficients.
+PSEUDO_TASKS, PSEUDO_COEFFICIENTS = 1.0, 5.0
+# Shares of the variance of the targets at the start: noise, and what differs between tasks.
+FIRST_NOISE, FIRST_SPREAD = 0.5, 0.1
+# Least noise, as a share of the variance of the targets; and least variance of a coefficient.
+LEAST_NOISE, LEAST_VARIANCE = 1e-10, 1e-14
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Parameters:
+    """The prior, λ, τ and τ̄, in units in which features have mean square and targets variance 1."""
+
+    prior: CoefficientPrior
+    precision: float
+    variances: Array
+    level: float
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Step:
+    """The bound F at some parameters, and the next ones."""
+
+    bound: float
+    parameters: Parameters
+
+
+def first_parameters(n_coefficients: int) -> Parameters:
+    """Return where to start: the mean 0, and all coefficients alike."""
+    level = FIRST_SPREAD / n_coefficients
+    precision = n_coefficients / (1.0 - FIRST_NOISE)
+    identity = np.eye(n_coefficients)
+    prior = CoefficientPrior(
+        mean=np.zeros(n_coefficients),
+        factor=math.sqrt(level) * identity,
+        diagonal=np.zeros(n_coefficients),
+        mean_factor=identity / math.sqrt(precision),
+        noise=FIRST_NOISE,
+    )
+    return Parameters(prior, precision, np.full(n_coefficients, level), level)
+
+
+def own_sums(designs: Designs, prior: CoefficientPrior) -> tuple[tuple[Array | float, ...], float]:
+    """Return an agent's part of the sums, and the squared error of its tasks."""
+    size, noise = len(prior.mean), prior.noise
+    gradient, information, squares = np.zeros(size), np.zeros((size, size)), np.zeros((size, size))
+    cost = squared_error = expected = 0.0
+    for block in designs.blocks():
+        found = prior.posterior(block)
+        own_cost, own_error = prior.errors_of(block, found)
+        gradients = found.gradients
+        flat = found.rows.reshape(-1, size)
+        known = found.rows @ prior.mean_factor  # L⁻¹R_tM
+        moved = (found.rows.transpose(0, 2, 1) @ known).transpose(1, 0, 2).reshape(size, -1)
+        weighted = found.inverse.transpose(0, 2, 1) @ known  # K_t⁻¹R_tM
+        gradient += gradients.sum(axis=0)
+        information += flat.T @ flat
+        squares += gradients.T @ gradients + moved @ moved.T
+        cost, squared_error = cost + own_cost, squared_error + own_error
+        expected += noise * (found.errors.size - noise * float(np.sum(found.inverse**2)))
+        expected += noise**2 * float(np.sum(weighted**2))
+    lower = np.tril_indices(size)
+    sums = cost, squared_error + expected, gradient, information[lower], squares[lower]
+    return sums, squared_error
+
+
+@kept_with_state
+@computed_once
+def next_step(here: Parameters, sums: Sequence[Array], n_tasks: float, n_samples: float) -> Step:
+    """Return the bound, and the parameters after a step, from the sums over all agents."""
+    cost, expected, gradient, information, squares = sums
+    prior, size = here.prior, len(here.prior.mean)
+    information, squares = _symmetric(information, size), _symmetric(squares, size)
+    inverse = solve_triangular(prior.factor, np.eye(size), lower=True)
+    precisions = np.sum(inverse**2, axis=0)  # the diagonal of S⁻¹
+    bound = -float(cost) + _prior_terms(here, information, precisions)
+    pseudo = PSEUDO_TASKS * size
+    variances = (pseudo + PSEUDO_COEFFICIENTS) / (
+        pseudo * precisions + PSEUDO_COEFFICIENTS / here.level
+    )
+    variances = np.maximum(variances, LEAST_VARIANCE)
+    covariance = prior.factor @ prior.factor.T
+    change = covariance @ (squares - information) @ covariance
+    moments = n_tasks * covariance + 0.5 * (change + change.T)
+    moments[np.diag_indices(size)] += pseudo * variances
+    triangle = np.linalg.cholesky(information + here.precision * np.eye(size))
+    mean_factor = solve_triangular(triangle, np.eye(size), lower=True, trans="T")
+    step = mean_factor @ (mean_factor.T @ (gradient - here.precision * prior.mean))
+    mean = prior.mean + step
+    after = CoefficientPrior(
+        mean=mean,
+        factor=np.linalg.cholesky(moments / (n_tasks + pseudo)).astype(np.float64, copy=False),
+        diagonal=prior.diagonal,
+        mean_factor=mean_factor,
+        noise=max(float(expected) / n_samples, LEAST_NOISE),
+    )
+    precision = size / (float(mean @ mean) + float(np.sum(mean_factor**2)))
+    return Step(bound, Parameters(after, precision, variances, float(variances.mean())))
+
+
+def _prior_terms(here: Parameters, information: Array, precisions: Array) -> float:
+    """Return F without the log-likelihood, but for constants."""
+    prior, size = here.prior, len(here.prior.mean)
+    mean, spread = prior.mean, prior.mean_factor
+    of_mean = 0.5 * (
+        size * math.log(here.precision)
+        - here.precision * (float(mean @ mean) + float(np.sum(spread**2)))
+        - float(np.vdot(spread, information @ spread))
+    ) + float(np.sum(np.log(np.diag(spread))))
+    log_variances = float(np.sum(np.log(here.variances)))
+    of_covariance = log_variances - 2.0 * float(np.sum(np.log(np.diag(prior.factor))))
+    of_covariance -= float(here.variances @ precisions)
+    of_variances = log_variances - size * math.log(here.level)
+    of_variances -= float(np.sum(here.variances)) / here.level
+    pseudo = PSEUDO_TASKS * size
+    return of_mean + 0.5 * (pseudo * of_covariance + PSEUDO_COEFFICIENTS * of_variances)
+
+
+def _symmetric(packed: Array, size: int) -> Array:
+    """Return the symmetric matrix whose lower triangle is given."""
+    matrix = np.zeros((size, size))
+    matrix[np.tril_indices(size)] = packed
+    return matrix + np.tril(matrix, -1).T
