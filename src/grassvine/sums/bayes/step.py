@@ -124,7 +124,7 @@ def next_state(
     weight_moment, item_moment = second[:rank, :rank] / n_users, away[rated, :rank]
     item_moment = item_moment.T @ item_moment + np.diag(spread[rated, :rank].sum(axis=0))
     change, variances = gauge(weight_moment, item_moment / max(int(rated.sum()), 1))
-    back: Array = np.linalg.solve(change, np.eye(rank))
+    back = np.linalg.inv(change).astype(np.float64)
     moving = _extended(change)  # of rows of items
     of_user = _extended(back).T  # of rows of users: J'
     coefficients = _extended(back) @ coefficients @ of_user
