@@ -87,8 +87,7 @@ class ItemFeatures:
         """The matrix that turns targets of the rated items into coefficients."""
         rows = self.rows[:-1][self.rated]
         ridge = RIDGE * np.eye(rows.shape[1])
-        projection: Array = np.linalg.solve(rows.T @ rows + ridge, rows.T)
-        return projection
+        return np.linalg.solve(rows.T @ rows + ridge, rows.T).astype(np.float64)
 
     def fitted(self, targets: Array) -> Array:
         """Return what the regression expects of each row, from the targets of the rated items."""
@@ -113,7 +112,7 @@ def table_statistics(ratings: Ratings, iterate: Iterate) -> Subprogram[TableStat
     def own_centred() -> tuple[Array, float]:
         # Centred first: the squares of ratings far from 0 would lose the digits of the variance.
         centred = values - centre
-        sums: Array = np.bincount(ratings.items, centred, minlength=n_items)
+        sums = np.bincount(ratings.items, centred, minlength=n_items).astype(np.float64)
         return sums, float(centred @ centred)
 
     sums, squares = yield from all_reduce(iterate, own_centred)
