@@ -25,6 +25,8 @@ from grassvine.networks import (
 )
 from grassvine.sums.biased.method import BiasedFactorization
 from grassvine.sums.exact import Exact
+from grassvine.sums.implicit.ease import EASE
+from grassvine.sums.implicit.method import ImplicitFactorization
 from grassvine.sums.validated import Validated
 
 if TYPE_CHECKING:
@@ -36,6 +38,8 @@ METHODS: dict[str, type] = {
     "exact": Exact,
     "validated": Validated,
     "biased-factorization": BiasedFactorization,
+    "implicit-factorization": ImplicitFactorization,
+    "ease": EASE,
     "tracked": Tracked,
     "rextra": REXTRA,
     "deepca": DeEPCA,

@@ -3,13 +3,18 @@
 from grassvine.sums.agent import SumAgent
 from grassvine.sums.biased import BiasedCompletionProblem, BiasedFactorization, BiasedModel
 from grassvine.sums.exact import Exact
+from grassvine.sums.implicit import EASE, ImplicitFactorization, ImplicitModel, ImplicitProblem
 from grassvine.sums.validated import Validated
 
 __all__ = [
+    "EASE",
     "BiasedCompletionProblem",
     "BiasedFactorization",
     "BiasedModel",
     "Exact",
+    "ImplicitFactorization",
+    "ImplicitModel",
+    "ImplicitProblem",
     "SumAgent",
     "Validated",
 ]

@@ -1,0 +1,51 @@
+"""Statistics of the events of all agents, by one sum, and the strengths that follow from them."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from grassvine.foundations.arrays import Array
+from grassvine.sums.common import computed_once
+from grassvine.sums.implicit.problem import ImplicitProblem
+from grassvine.sums.program import Iterate, Subprogram, agree, all_reduce
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class EventStatistics:
+    """Events per item, the number of users with events, and the geometric mean of the counts."""
+
+    counts: Array
+    n_users: float
+    typical_count: float
+
+    @property
+    def n_known_items(self) -> int:
+        """The number of items with events."""
+        return int(np.count_nonzero(self.counts))
+
+    @property
+    def density(self) -> float:
+        """p, of users and items with events."""
+        return float(self.counts.sum()) / (self.n_users * max(self.n_known_items, 1))
+
+
+def event_statistics(problem: ImplicitProblem, iterate: Iterate) -> Subprogram[EventStatistics]:
+    """Add up the statistics of all agents' events."""
+    events = problem.events
+
+    def own() -> tuple[Array, float, float]:
+        counts = np.bincount(events.items, minlength=events.n_items).astype(np.float64)
+        return counts, float(problem.n_active), float(np.log(events.values).sum())
+
+    sums = yield from all_reduce(iterate, own)
+    counts, _, logarithms = sums
+    typical = math.exp(float(logarithms) / max(float(counts.sum()), 1.0))
+    return _statistics(sums, (yield from agree(typical)))
+
+
+@computed_once
+def _statistics(sums: Sequence[Array], typical_count: float) -> EventStatistics:
+    counts, n_users, _ = sums
+    return EventStatistics(counts, max(float(n_users), 1.0), typical_count)
