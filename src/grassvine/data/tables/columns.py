@@ -16,6 +16,7 @@ OTHER_NAMES = {
     "item": "iid asin isbn",
     "rating": "rating ratings score scores star stars value values grade mark vote overall",
     "time": "time times timestamp timestamps date datetime unixtime",
+    "count": "count counts weight weights quantity amount clicks views plays playcount purchases",
 }
 
 

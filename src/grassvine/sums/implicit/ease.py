@@ -20,7 +20,6 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
-from scipy.linalg import lapack
 
 from grassvine.foundations.arrays import Array, as_matrix
 from grassvine.foundations.errors import BasisError, DataError, PlanError
@@ -149,6 +148,8 @@ def fit_regressions(problem: ImplicitProblem, multiple: float) -> Program:
 
 @computed_once
 def _regressions(packed: Array, m: int, ridge: float) -> ItemRegressions:
+    from scipy.linalg import lapack
+
     gram = np.zeros((m, m))
     gram[np.tril_indices(m)] = packed
     gram[np.diag_indices(m)] += ridge

@@ -2,7 +2,16 @@ r"""Default strengths of the model of implicit feedback, from the size and densi
 
 With the density p, a table of independent events has, about its mean, singular values of at most
 about √p(√n + √m), which the ridges should suppress: at full rank, they are λ(p + a₀)√(mn) times the
-nuclear norm.
+nuclear norm. The mean itself has a singular value of about p√(mn). Their ratio
+
+.. math::
+
+    q = \frac{p\sqrt{mn}}{\sqrt p (\sqrt n + \sqrt m)}
+      = \frac{1}{\sqrt{m/|Ω|} + \sqrt{n/|Ω|}}
+
+tells how well the events of a user and of an item reveal more than noise. Where it is small, ridges
+are stronger and pairs without an event weigh less. The constants were read off tables of q from 0.8
+to 6.5: docs/decisions/0022-implicit-feedback.md.
 """
 
 import math
@@ -10,26 +19,44 @@ import math
 from grassvine.sums.implicit.model import Strengths
 from grassvine.sums.implicit.statistics import EventStatistics
 
-UNOBSERVED = 6.0
-REGULARIZATION = 0.35
-PRIOR_EVENTS = 10.0
+# a₀/p and the ridge in units of the noise, from q; and the number of events of the levels.
+UNOBSERVED = (1.7, 3.0, 6.0)  # times q, at least, at most
+REGULARIZATION = (0.63, 0.07, 0.35)  # constant, minus times q, at least
+PRIOR_EVENTS = 20.0
+# The rank of a table of this many events, and how it grows.
+RANK, RANK_EVENTS, RANK_EXPONENT = 64, 8e5, 0.3
+RANKS = 4, 128
 
 
 def default_strengths(
     statistics: EventStatistics, unobserved: float | None, regularization: float | None
 ) -> Strengths:
-    """Return the strengths for a table; a₀/p and the multiple of the noise may be given."""
+    """Return the strengths for a table; a₀/p and the ridge in units of the noise may be given."""
     p, n = statistics.density, statistics.n_users
     m = max(statistics.n_known_items, 1)
-    a0 = p * (UNOBSERVED if unobserved is None else unobserved)
+    n_events = float(statistics.counts.sum())
+    q = 1.0 / (math.sqrt(m / max(n_events, 1.0)) + math.sqrt(n / max(n_events, 1.0)))
+    if unobserved is None:
+        slope, least, most = UNOBSERVED
+        unobserved = min(max(slope * q, least), most)
+    if regularization is None:
+        constant, slope, least = REGULARIZATION
+        regularization = max(constant - slope * q, least)
+    a0 = max(p, 1e-12) * unobserved
     noise = math.sqrt(p) * (1.0 / math.sqrt(m) + 1.0 / math.sqrt(n))
-    multiple = REGULARIZATION if regularization is None else regularization
-    ridge = multiple * noise / (p + a0)
+    ridge = max(regularization * noise / (p + a0), 1e-12)
     return Strengths(
         unobserved=a0,
         regularization=ridge,
         base_regularization=ridge * a0 * m,
         typical_count=statistics.typical_count,
-        mean_events=float(statistics.counts.sum()) / n,
+        mean_events=max(n_events / n, 1e-12),
         prior_events=PRIOR_EVENTS,
     )
+
+
+def default_rank(n_events: int, n_users: int, n_items: int) -> int:
+    """Return the rank for a table: it grows slowly, and stays well below users and items."""
+    wanted = RANK * (n_events / RANK_EVENTS) ** RANK_EXPONENT
+    rank = min(max(4 * round(wanted / 4), RANKS[0]), RANKS[1])
+    return max(1, min(rank, n_items // 3, n_users // 3))
