@@ -155,8 +155,8 @@ class ImplicitRecommender(CallbackSupport, PersistentEstimator, BaseEstimator): 
             - A dict ``{user: {item: count}}`` or ``{user: [item, …]}``.
             - With ``y``: a frame or array with a user and an item per row.
             - A list with one data frame per agent.
-            - A :class:`RatingDataset` made with ``events=True``, whose parts are read by the
-              agents. The model then has no users until ``partial_fit`` adds some.
+            - A :class:`RatingDataset` made by ``of_events``, whose parts are read by the agents.
+              The model then has no users until ``partial_fit`` adds some.
         y : array-like of shape (n_events,), optional
             The counts, if ``X`` contains only users and items.
         """
@@ -328,6 +328,11 @@ class ImplicitRecommender(CallbackSupport, PersistentEstimator, BaseEstimator): 
             return self._table(X, y, self.agents if isinstance(self.agents, str) else None)
         if y is not None:
             raise DataError("a RatingDataset reads its events from its files; omit y.")
+        if not all(part.rules.events for part in X.parts):
+            raise DataError(
+                "the RatingDataset is of ratings; create it by RatingDataset.of_events, which "
+                "counts each of them as an event."
+            )
         return X
 
     def _table(self, X: Any, y: Any = None, agent: str | None = None) -> EventTable:

@@ -26,7 +26,7 @@ def with_new_items(
         The events that contain new items, indexed by position in ``users`` and ``items``. They are
         not added to the private part.
     """
-    occurring = np.unique(events.items)
+    occurring = np.unique(events.items).astype(np.int64)
     longer = _longer(shared, items, occurring)
     if not longer.n_new:
         return shared, private

@@ -188,7 +188,7 @@ def _rows(
     read = frame if isinstance(frame, Table) else Table(frame)
     with noting(read.assumed):
         table = open_frame(read.frame)
-        columns, notes = _columns(table, chosen, agent)
+        columns, notes = event_columns(table, chosen, agent)
         notes = (*read.assumed, *notes)
     with noting(notes):
         when = columns.get("time")
@@ -216,7 +216,7 @@ def _rows(
     return rows, notes + more
 
 
-def _columns(
+def event_columns(
     table: "narwhals.DataFrame[Any]", chosen: EventColumns, agent: str | None
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """Return the column of each role that the table has, and notes on what was assumed."""

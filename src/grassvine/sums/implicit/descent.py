@@ -59,9 +59,9 @@ def fit_implicit(
     given = default_strengths(statistics, unobserved, regularization)
     strengths = replace(
         given,
-        unobserved=(yield from agree(given.unobserved)),
-        regularization=(yield from agree(given.regularization)),
-        base_regularization=(yield from agree(given.base_regularization)),
+        unobserved_weight=(yield from agree(given.unobserved_weight)),
+        ridge=(yield from agree(given.ridge)),
+        base_ridge=(yield from agree(given.base_ridge)),
         mean_events=(yield from agree(given.mean_events)),
     )
     rows = _first_rows(start, statistics, strengths)
@@ -85,9 +85,7 @@ def fit_implicit(
     initial = _model(rows, strengths)
     first = ImplicitIterate(initial.factors, model=initial)
     iterate, reason = yield from minimise(evaluate, rows, first, stopping)
-    told = (
-        f"unobserved = {strengths.unobserved:.4g}, regularization = {strengths.regularization:.4g}"
-    )
+    told = f"unobserved = {strengths.unobserved_weight:.4g}, regularization = {strengths.ridge:.4g}"
     return ProgramOutcome(iterate, f"{reason} ({told})")
 
 
@@ -98,7 +96,7 @@ def _first_rows(start: Array, statistics: EventStatistics, strengths: Strengths)
     known = statistics.counts > 0.0
     length = FIRST_SIZE * math.sqrt(n_items / max(rank, 1))
     share = statistics.counts / statistics.n_users
-    popularity = share / (share + strengths.unobserved)
+    popularity = share / (share + strengths.unobserved_weight)
     return np.column_stack([length * start * known[:, None], popularity])
 
 
@@ -118,9 +116,9 @@ def _basis(model: ImplicitModel) -> Array:
 def _point(model: ImplicitModel, sums: Sequence[Array], statistics: EventStatistics) -> Point:
     """Return F and its gradient from the sums over all agents."""
     (cost, by_events, moments), strengths = sums, model.strengths
-    rows, a0 = model.rows, strengths.unobserved
+    rows, a0 = model.rows, strengths.unobserved_weight
     share = statistics.counts / statistics.n_users
-    ridges = strengths.regularization * statistics.n_users * (share + a0)
+    ridges = strengths.ridge * statistics.n_users * (share + a0)
     half = by_events + a0 * (rows @ moments) + ridges[:, None] * rows
     energies, axes = np.linalg.eigh(moments)
     divisors = np.outer(share + a0, np.maximum(energies, 0.0)) + ridges[:, None]

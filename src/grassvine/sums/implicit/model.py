@@ -43,11 +43,11 @@ class Strengths:
 
     Parameters
     ----------
-    unobserved : float
-        a₀ > 0, the weight of each pair without an event.
-    regularization : float
+    unobserved_weight : float
+        a₀ > 0, the weight of all pairs, also of those without an event.
+    ridge : float
         λ > 0, the ridge per event.
-    base_regularization : float
+    base_ridge : float
         λa₀m ≥ 0, the ridge of a user without events.
     typical_count : float
         x̄ > 0, the count of confidence 1.
@@ -57,9 +57,9 @@ class Strengths:
         c ≥ 0, the number of events after which a user's own activity counts as much as n̄.
     """
 
-    unobserved: float
-    regularization: float
-    base_regularization: float
+    unobserved_weight: float
+    ridge: float
+    base_ridge: float
     typical_count: float
     mean_events: float
     prior_events: float
@@ -68,7 +68,7 @@ class Strengths:
         """Check the values."""
         for name, value in asdict(self).items():
             real_number(name, value, least=0.0, error=DataError)
-            if value == 0.0 and name not in ("base_regularization", "prior_events"):
+            if value == 0.0 and name not in ("base_ridge", "prior_events"):
                 raise DataError(f"{name} is 0; choose a positive number.")
 
     def levels(self, events: Ratings) -> Array:
@@ -78,7 +78,7 @@ class Strengths:
 
     def ridges(self, events: Ratings) -> Array:
         """Return ρ_j."""
-        return self.regularization * np.diff(events.starts) + self.base_regularization
+        return self.ridge * np.diff(events.starts) + self.base_ridge
 
     def confidences(self, events: Ratings) -> Array:
         """Return v of each event."""
@@ -127,7 +127,7 @@ class ImplicitModel:
     @cached_property
     def common(self) -> Array:
         """C = a₀XᵀX."""
-        return self.strengths.unobserved * (self.rows.T @ self.rows)
+        return self.strengths.unobserved_weight * (self.rows.T @ self.rows)
 
     def arrays(self) -> dict[str, Array]:
         """Return the model as named arrays; :meth:`from_arrays` is the inverse."""

@@ -51,8 +51,8 @@ def new_item_rows(model: ImplicitModel, totals: Sequence[Array]) -> Array:
     """Return the rows of the new items from the sums over all agents."""
     matrices, vectors, counts, moments, (n_users,) = totals
     strengths = model.strengths
-    ridges = strengths.regularization * (counts + strengths.unobserved * n_users)
-    systems = matrices + strengths.unobserved * moments
+    ridges = strengths.ridge * (counts + strengths.unobserved_weight * n_users)
+    systems = matrices + strengths.unobserved_weight * moments
     systems = systems + ridges[:, None, None] * np.eye(len(moments))
     rows: Array = np.linalg.solve(systems, vectors[:, :, None])[:, :, 0]
     return rows

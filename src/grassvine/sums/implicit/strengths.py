@@ -46,9 +46,9 @@ def default_strengths(
     noise = math.sqrt(p) * (1.0 / math.sqrt(m) + 1.0 / math.sqrt(n))
     ridge = max(regularization * noise / (p + a0), 1e-12)
     return Strengths(
-        unobserved=a0,
-        regularization=ridge,
-        base_regularization=ridge * a0 * m,
+        unobserved_weight=a0,
+        ridge=ridge,
+        base_ridge=ridge * a0 * m,
         typical_count=statistics.typical_count,
         mean_events=max(n_events / n, 1e-12),
         prior_events=PRIOR_EVENTS,
