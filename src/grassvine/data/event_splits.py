@@ -1,8 +1,8 @@
 """Splits of events into training and test, drawn from what recommendations are used for.
 
 - ``"random"``: a share of each user's events, at least one of each user staying in training.
-- ``"users"``: a share of the users, none of whose events is fitted: 80 % of their events are known
-  when recommendations are made, the rest are the test (strong generalisation).
+- ``"users"``: a share of the users with two events or more, none of which is fitted: 80 % of their
+  events are known when recommendations are made, the rest are the test (strong generalisation).
 - ``"last"``: the latest event of each user with two or more.
 - ``"time"``: the latest share of all events. Users and items without earlier events are part of
   the test events, but no model can know them.
@@ -49,8 +49,10 @@ def masks_of_split(
         test = _share_of_each(events, np.ones(events.n_users, bool), share, rng)
         fit = ~test
     elif how == "users":
-        chosen = rng.permutation(events.n_users) < round(share * events.n_users)
-        test = _share_of_each(events, chosen, TESTED, rng)
+        able = np.flatnonzero(np.diff(events.starts) >= 2)  # one to know and one to test
+        chosen = np.zeros(events.n_users, dtype=bool)
+        chosen[rng.permutation(able)[: max(round(share * len(able)), 1)]] = True
+        test = _share_of_each(events, chosen, TESTED, rng, least=1)
         of_chosen = chosen[events.users_of_values()]
         fit, known = ~of_chosen, of_chosen & ~test
     elif times is None:
@@ -73,12 +75,14 @@ def masks_of_split(
     return fit, known, test
 
 
-def _share_of_each(events: Ratings, users: Mask, share: float, rng: Generator) -> Mask:
+def _share_of_each(
+    events: Ratings, users: Mask, share: float, rng: Generator, least: int = 0
+) -> Mask:
     """Return a random share of the events of each of these users, but never all."""
     counts = np.diff(events.starts)
     # The fraction that is left is rounded up with its probability, so that few events count too.
     sizes = np.floor(share * counts + rng.random(len(counts))).astype(np.int64)
-    sizes = np.where(users, np.minimum(sizes, np.maximum(counts - 1, 0)), 0)
+    sizes = np.where(users, np.minimum(np.maximum(sizes, least), np.maximum(counts - 1, 0)), 0)
     user = events.users_of_values()
     order = np.lexsort((rng.random(events.n_values), user))
     place = np.empty(events.n_values, dtype=np.int64)
