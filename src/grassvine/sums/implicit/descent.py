@@ -9,6 +9,7 @@ the items, a₀XM + ρ_iX_i. The descent (:mod:`grassvine.sums.descent`) is prec
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -20,8 +21,20 @@ from grassvine.sums.implicit.model import ImplicitModel, Strengths
 from grassvine.sums.implicit.problem import ImplicitProblem, as_implicit_problem
 from grassvine.sums.implicit.statistics import EventStatistics, event_statistics
 from grassvine.sums.implicit.strengths import default_strengths
-from grassvine.sums.program import Iterate, Program, ProgramOutcome, Subprogram, agree, all_reduce
+from grassvine.sums.implicit.validation import factors_are_better
+from grassvine.sums.program import (
+    Iterate,
+    Program,
+    ProgramOutcome,
+    Subprogram,
+    agree,
+    all_reduce,
+    decide,
+)
 
+# Tables of less information (q) are validated: with this share of events held out, and so many
+# iterations with all events at the end.
+INFORMATIVE, HELD_OUT, REFINING = 2.5, 0.1, 5
 # The entries of the first factors have about this standard deviation, divided by √r.
 FIRST_SIZE = 0.1
 
@@ -48,11 +61,14 @@ def fit_implicit(
     unobserved: float | None,
     regularization: float | None,
     stopping: Stopping,
+    seed: int = 0,
 ) -> Program:
     """Fit factors and popularity to the events of all agents, from an orthonormal start.
 
-    ``unobserved`` (a₀/p) and ``regularization`` (a multiple of the default λ) are the defaults for
-    the size and the density of the table if they are None.
+    ``unobserved`` (a₀/p) and ``regularization`` (a multiple of the noise) are the defaults for the
+    size and the density of the table if they are None. Where the defaults cannot tell whether there
+    is more than noise, the agents find out on held-out events (seeded), and go on with all events
+    from there, or with popularity alone.
     """
     start = as_matrix(start, n_items=problem.n_items, name="start", allow_empty=True)
     statistics = yield from event_statistics(problem, Iterate(start))
@@ -64,7 +80,40 @@ def fit_implicit(
         base_ridge=(yield from agree(given.base_ridge)),
         mean_events=(yield from agree(given.mean_events)),
     )
-    rows = _first_rows(start, statistics, strengths)
+    initial = _model(_first_rows(start, statistics, strengths), strengths)
+    iterate: Iterate = ImplicitIterate(initial.factors, model=initial)
+    fit = partial(_fit, statistics=statistics, strengths=strengths)
+    told = f"unobserved weight {strengths.unobserved_weight:.4g}, ridge {strengths.ridge:.4g}"
+    if not (yield from decide(statistics.information < INFORMATIVE)):
+        iterate, reason = yield from fit(problem, initial.rows, iterate, stopping)
+        return ProgramOutcome(iterate, f"{reason} ({told})")
+    rest, held = problem.hold_out(HELD_OUT, seed)
+    validating = replace(stopping, max_iter=max(stopping.max_iter - 1 - REFINING, 1))
+    found, _ = yield from fit(rest, initial.rows, iterate, validating)
+    assert isinstance(found, ImplicitIterate)
+    better = yield from factors_are_better(rest, held, found.model, statistics.n_users, found)
+    if not better:
+        alone = _popularity_alone(initial)
+        outcome = ImplicitIterate(alone.factors, model=alone)
+        return ProgramOutcome(
+            outcome, f"factors do not rank held-out events better than popularity ({told})"
+        )
+    known = replace(found, cost=math.nan, gradient_norm=math.nan)
+    refining = replace(stopping, max_iter=min(REFINING, stopping.max_iter))
+    iterate, reason = yield from fit(problem, found.model.rows, known, refining)
+    return ProgramOutcome(iterate, f"the factors were refined with all events, {reason} ({told})")
+
+
+def _fit(
+    problem: ImplicitProblem,
+    rows: Array,
+    first: Iterate,
+    stopping: Stopping,
+    *,
+    statistics: EventStatistics,
+    strengths: Strengths,
+) -> Subprogram[tuple[Iterate, str]]:
+    """Minimise F over the events of all agents' problems, from rows X."""
 
     def evaluate(rows: Array, best: Iterate) -> Subprogram[tuple[Point, Iterate]]:
         model = _model(rows, strengths)
@@ -82,11 +131,12 @@ def fit_implicit(
         )
         return point, iterate
 
-    initial = _model(rows, strengths)
-    first = ImplicitIterate(initial.factors, model=initial)
-    iterate, reason = yield from minimise(evaluate, rows, first, stopping)
-    told = f"unobserved = {strengths.unobserved_weight:.4g}, regularization = {strengths.ridge:.4g}"
-    return ProgramOutcome(iterate, f"{reason} ({told})")
+    return minimise(evaluate, rows, first, stopping)
+
+
+@computed_once
+def _popularity_alone(initial: ImplicitModel) -> ImplicitModel:
+    return replace(initial, factors=np.zeros_like(initial.factors))
 
 
 @computed_once

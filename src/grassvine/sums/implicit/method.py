@@ -79,6 +79,7 @@ class ImplicitFactorization:
             None if self.unobserved == "auto" else self.unobserved,
             None if self.regularization == "auto" else self.regularization,
             self._stopping(),
+            seed,
         )
 
     def _stopping(self) -> Stopping:

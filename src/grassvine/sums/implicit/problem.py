@@ -8,6 +8,7 @@ from types import ModuleType
 import numpy as np
 
 from grassvine.data.ratings import Ratings
+from grassvine.data.split import hold_out_of_users
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import BasisError, DataError, PlanError
 from grassvine.foundations.options import whole_number
@@ -74,6 +75,11 @@ class ImplicitProblem:
     def n_active(self) -> int:
         """The number of users with events."""
         return int(np.count_nonzero(np.diff(self.events.starts)))
+
+    def hold_out(self, share: float, seed: int) -> "tuple[ImplicitProblem, Ratings]":
+        """Return the problem without a random share of its events, and those events."""
+        rest, held = hold_out_of_users(self.events, share, seed)
+        return ImplicitProblem(rest, self.threads), held
 
     def evaluate(self, model: ImplicitModel) -> ImplicitEvaluation:
         """Return cost, gradient and Gram matrix in one pass over the events."""

@@ -30,6 +30,14 @@ class EventStatistics:
         """p, of users and items with events."""
         return float(self.counts.sum()) / (self.n_users * max(self.n_known_items, 1))
 
+    @property
+    def information(self) -> float:
+        """q: the singular value of the mean, in units of that of noise."""
+        n_events = max(float(self.counts.sum()), 1.0)
+        return 1.0 / (
+            math.sqrt(max(self.n_known_items, 1) / n_events) + math.sqrt(self.n_users / n_events)
+        )
+
 
 def event_statistics(problem: ImplicitProblem, iterate: Iterate) -> Subprogram[EventStatistics]:
     """Add up the statistics of all agents' events."""

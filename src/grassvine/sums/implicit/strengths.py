@@ -34,8 +34,7 @@ def default_strengths(
     """Return the strengths for a table; a₀/p and the ridge in units of the noise may be given."""
     p, n = statistics.density, statistics.n_users
     m = max(statistics.n_known_items, 1)
-    n_events = float(statistics.counts.sum())
-    q = 1.0 / (math.sqrt(m / max(n_events, 1.0)) + math.sqrt(n / max(n_events, 1.0)))
+    n_events, q = float(statistics.counts.sum()), statistics.information
     if unobserved is None:
         slope, least, most = UNOBSERVED
         unobserved = min(max(slope * q, least), most)
