@@ -71,7 +71,8 @@ def fit_implicit(
     from there, or with popularity alone.
     """
     start = as_matrix(start, n_items=problem.n_items, name="start", allow_empty=True)
-    statistics = yield from event_statistics(problem, Iterate(start))
+    rest, held = problem.hold_out(HELD_OUT, seed)
+    statistics = yield from event_statistics(problem, rest, Iterate(start))
     given = default_strengths(statistics, unobserved, regularization)
     strengths = replace(
         given,
@@ -87,12 +88,10 @@ def fit_implicit(
     if not (yield from decide(statistics.information < INFORMATIVE)):
         iterate, reason = yield from fit(problem, initial.rows, iterate, stopping)
         return ProgramOutcome(iterate, f"{reason} ({told})")
-    rest, held = problem.hold_out(HELD_OUT, seed)
     validating = replace(stopping, max_iter=max(stopping.max_iter - 1 - REFINING, 1))
     found, _ = yield from fit(rest, initial.rows, iterate, validating)
     assert isinstance(found, ImplicitIterate)
-    better = yield from factors_are_better(rest, held, found.model, statistics.n_users, found)
-    if not better:
+    if not (yield from factors_are_better(rest, held, found.model, statistics, found)):
         alone = _popularity_alone(initial)
         outcome = ImplicitIterate(alone.factors, model=alone)
         return ProgramOutcome(

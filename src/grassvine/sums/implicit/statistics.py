@@ -14,9 +14,22 @@ from grassvine.sums.program import Iterate, Subprogram, agree, all_reduce
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class EventStatistics:
-    """Events per item, the number of users with events, and the geometric mean of the counts."""
+    """Statistics of the events of all agents.
+
+    Attributes
+    ----------
+    counts : array of shape (n_items,)
+        The number of users of each item.
+    rest_counts : array of shape (n_items,)
+        The same without the events that agents would hold out.
+    n_users : float
+        The number of users with events.
+    typical_count : float
+        The geometric mean of the counts of events.
+    """
 
     counts: Array
+    rest_counts: Array
     n_users: float
     typical_count: float
 
@@ -39,21 +52,26 @@ class EventStatistics:
         )
 
 
-def event_statistics(problem: ImplicitProblem, iterate: Iterate) -> Subprogram[EventStatistics]:
-    """Add up the statistics of all agents' events."""
-    events = problem.events
+def event_statistics(
+    problem: ImplicitProblem, rest: ImplicitProblem, iterate: Iterate
+) -> Subprogram[EventStatistics]:
+    """Add up the statistics of all agents' events, and of the rest without those held out."""
 
-    def own() -> tuple[Array, float, float]:
-        counts = np.bincount(events.items, minlength=events.n_items).astype(np.float64)
-        return counts, float(problem.n_active), float(np.log(events.values).sum())
+    def own() -> tuple[Array, Array, float, float]:
+        counts, rest_counts = (
+            np.bincount(one.events.items, minlength=one.n_items).astype(np.float64)
+            for one in (problem, rest)
+        )
+        logarithms = float(np.log(problem.events.values).sum())
+        return counts, rest_counts, float(problem.n_active), logarithms
 
     sums = yield from all_reduce(iterate, own)
-    counts, _, logarithms = sums
+    counts, _, _, logarithms = sums
     typical = math.exp(float(logarithms) / max(float(counts.sum()), 1.0))
     return _statistics(sums, (yield from agree(typical)))
 
 
 @computed_once
 def _statistics(sums: Sequence[Array], typical_count: float) -> EventStatistics:
-    counts, n_users, _ = sums
-    return EventStatistics(counts, max(float(n_users), 1.0), typical_count)
+    counts, rest_counts, n_users, _ = sums
+    return EventStatistics(counts, rest_counts, max(float(n_users), 1.0), typical_count)

@@ -15,6 +15,7 @@ from grassvine.foundations.arrays import Array, Indices
 from grassvine.metrics import found, ndcg
 from grassvine.sums.implicit.model import ImplicitModel
 from grassvine.sums.implicit.problem import ImplicitProblem
+from grassvine.sums.implicit.statistics import EventStatistics
 from grassvine.sums.program import Iterate, Subprogram, all_reduce, decide
 
 PLACES = 100
@@ -23,7 +24,11 @@ BLOCK = 1 << 21  # scores at once
 
 
 def factors_are_better(
-    rest: ImplicitProblem, held: Ratings, model: ImplicitModel, n_users: float, iterate: Iterate
+    rest: ImplicitProblem,
+    held: Ratings,
+    model: ImplicitModel,
+    statistics: EventStatistics,
+    iterate: Iterate,
 ) -> Subprogram[bool]:
     """Decide whether the factors rank held-out events better than popularity.
 
@@ -33,17 +38,17 @@ def factors_are_better(
         The events that the model was fitted to.
     held : Ratings
         The events held out, of the same users.
-    n_users : float
-        The number of users of all agents.
+    statistics : EventStatistics
+        The statistics of the events of all agents; popularity is that without held-out events.
     """
 
     def own() -> tuple[float, float, float]:
-        tested = _tested(held, n_users)
+        tested = _tested(held, statistics.n_users)
         if not len(tested):
             return 0.0, 0.0, 0.0
         events, relevant = rest.events.choose_users(tested), held.choose_users(tested)
         n_relevant = np.diff(relevant.starts)
-        by_model, by_popularity = _lists(ImplicitProblem(events), model)
+        by_model, by_popularity = _lists(ImplicitProblem(events), model, statistics.rest_counts)
         gains = ndcg(found(by_model, relevant), n_relevant, PLACES)
         gains -= ndcg(found(by_popularity, relevant), n_relevant, PLACES)
         return float(gains.sum()), float(gains @ gains), float(len(gains))
@@ -64,10 +69,12 @@ def _tested(held: Ratings, n_users: float) -> Indices:
     return np.flatnonzero((np.diff(held.starts) > 0) & (spread <= share))
 
 
-def _lists(problem: ImplicitProblem, model: ImplicitModel) -> tuple[Indices, Indices]:
+def _lists(
+    problem: ImplicitProblem, model: ImplicitModel, counts: Array
+) -> tuple[Indices, Indices]:
     """Return the best items of each user by the model and by popularity, without those known."""
     events, solutions = problem.events, problem.solve(model)
-    unknown = model.popularity == 0.0
+    unknown = counts == 0.0
     by_model: list[Indices] = []
     by_popularity: list[Indices] = []
     size = max(1, BLOCK // model.n_items)
@@ -76,7 +83,7 @@ def _lists(problem: ImplicitProblem, model: ImplicitModel) -> tuple[Indices, Ind
         own = events.take_users(first, last)
         known = own.users_of_values(), own.items
         scores = solutions[first:last] @ model.rows.T
-        popular = np.tile(model.popularity, (last - first, 1))
+        popular = np.tile(counts, (last - first, 1))
         for one, lists in ((scores, by_model), (popular, by_popularity)):
             one[known] = -np.inf
             one[:, unknown] = -np.inf
