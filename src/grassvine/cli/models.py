@@ -117,7 +117,7 @@ def recommend(
     ] = 1,
     titles: Titles = None,
     separator: Annotated[
-        str, typer.Option(metavar="TEXT", help="Field separator of the table with user ids.")
+        str, typer.Option(metavar="TEXT", help="Field separator of the tables with users or items.")
     ] = ",",
     skip_rows: options.SkipRows = 0,
     encoding: options.Encoding = None,
@@ -150,7 +150,7 @@ def recommend(
         filters: dict[str, Any] = {}
         for name, path in (("exclude", exclude), ("candidates", candidates)):
             if path is not None:
-                filters[name] = items_listed(loaded, read_table(path))
+                filters[name] = items_listed(loaded, read_table(path, separator=separator))
         if min_users > 1:
             filters["min_users"] = min_users
     asked, owners = None, None

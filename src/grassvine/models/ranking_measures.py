@@ -104,6 +104,6 @@ def measure_ranking(
     return RankingMeasures(
         k,
         {name: measure(hits, n_relevant, k) for name, measure in measures.items()},
-        coverage(lists, n_items, k),
+        float(coverage(lists, n_items, k)),
         int(np.count_nonzero(tested & ~known)),
     )

@@ -58,4 +58,4 @@ def default_rank(n_events: int, n_users: int, n_items: int) -> int:
     """Return the rank for a table: it grows slowly, and stays well below users and items."""
     wanted = RANK * (n_events / RANK_EVENTS) ** RANK_EXPONENT
     rank = min(max(4 * round(wanted / 4), RANKS[0]), RANKS[1])
-    return max(1, min(rank, n_items // 3, n_users // 3))
+    return min(rank, max(n_items // 6, 2), max(n_users // 6, 2), n_items)
