@@ -50,9 +50,8 @@ def test_every_shop_ends_with_the_same_model(fitted: ImplicitRecommender) -> Non
     alone = ImplicitRecommender().fit(clicks().drop("shop"))
     one, other = fitted.model_.shared.scorer.model, alone.model_.shared.scorer.model
     np.testing.assert_allclose(one.factors, other.factors, rtol=0, atol=1e-9)
-    assert (
-        fitted.recommend(["p001"])["item"].to_list() == alone.recommend(["p001"])["item"].to_list()
-    )
+    ranked, wanted = (model.recommend(["p001"])["item"].to_list() for model in (fitted, alone))
+    assert ranked == wanted
 
 
 @pytest.mark.parametrize("method", ["factors", "ease"])
@@ -101,7 +100,8 @@ def test_new_people_and_new_articles_need_no_refit(fitted: ImplicitRecommender) 
     before = model.recommend(["p001"], 3)
     model.partial_fit(pl.DataFrame({"person": ["p002", "zoe"], "article": [1000, 1000]}))
     assert 1000 in model.recommend(["p003"], 41, exclude_seen=True)["item"]
-    assert model.recommend(["p001"], 3, exclude=[1000]).equals(before)
+    after = model.recommend(["p001"], 3, exclude=[1000])
+    assert after["item"].to_list() == before["item"].to_list()
     ease = ImplicitRecommender(method="ease").fit(clicks())
     with pytest.warns(UnknownIdWarning, match="1 of 2 events are of items"):
         ease.partial_fit(pl.DataFrame({"person": ["zoe", "zoe"], "article": [1000, 7]}))
@@ -139,11 +139,11 @@ def test_the_smallest_table_works() -> None:
 def test_wrong_options_are_refused() -> None:
     with pytest.raises(PlanError, match="did you mean 'ease'"):
         ImplicitRecommender(method="eas").fit(clicks())
-    with pytest.raises(PlanError, match="rank is 99; choose|rank is 99, but"):
+    with pytest.raises(PlanError, match="rank is 99, but the table has 40 items"):
         ImplicitRecommender(99).fit(clicks())
     with pytest.raises(NotFittedError):
         ImplicitRecommender().recommend()
-    with pytest.raises(DataError, match="items of the table|two users"):
+    with pytest.raises(DataError, match="two users"):
         ImplicitRecommender().fit(clicks().head(1))
 
 
@@ -177,7 +177,7 @@ def test_stored_ratings_are_not_events(tmp_path: Path) -> None:
     path = tmp_path / "ratings.parquet"
     frame = pl.DataFrame({"user": [1, 2], "item": [3, 4], "rating": [5.0, 1.0], "shop": ["a", "b"]})
     frame.write_parquet(path)
-    with pytest.raises(DataError, match="RatingDataset.of_events"):
+    with pytest.raises(DataError, match="create it by RatingDataset"):
         ImplicitRecommender().fit(gv.RatingDataset.by_column(path, "shop"))
     assert gv.RatingDataset.of_events(path, "shop").assumed[-1] == "Every row counts once."
     frame.with_columns(count=pl.Series([0, 1])).write_parquet(path)
