@@ -18,7 +18,7 @@ from grassvine.data.tables.event_input import as_event_table
 from grassvine.datasets import read_ratings
 from grassvine.estimators import ImplicitRecommender
 from grassvine.foundations.errors import DataError, PlanError, UnknownIdWarning
-from grassvine.jobs.implicit import popular_lists
+from grassvine.jobs.ranking_methods import RankingSetting, popularity
 from grassvine.metrics import found, ndcg, paired_difference
 
 SHOPS = np.array(["north", "south", "west"])
@@ -59,9 +59,9 @@ def test_it_ranks_held_out_choices_better_than_popularity(method: str) -> None:
     split = as_event_table(clicks()).split_for_test("random", 0.2, seed=1)
     model = ImplicitRecommender(method=method).fit(split.train)
     measured = model.measure(split.test, k=10)
-    tested = np.diff(split.test.ratings.starts) > 0
-    relevant = split.test.ratings.choose_users(np.flatnonzero(tested))
-    lists = popular_lists(split, 10)[tested]
+    tested = np.flatnonzero(np.diff(split.test.ratings.starts) > 0)
+    relevant = split.test.ratings.choose_users(tested)
+    lists = popularity(split, tested, 10, RankingSetting())
     popular = ndcg(found(lists, relevant), np.diff(relevant.starts), 10)
     mean, error = paired_difference(measured.per_user["ndcg"], popular)
     assert mean > 3 * error

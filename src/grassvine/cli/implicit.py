@@ -16,6 +16,13 @@ Split = Annotated[
         "event, or the latest share of all.",
     ),
 ]
+Count = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column with the counts or weights of events; found by name if omitted.",
+    ),
+]
 
 
 def implicit(
@@ -71,12 +78,7 @@ def implicit(
     resume: options.Resume = False,
     user: options.User = None,
     item: options.Item = None,
-    count: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN", help="Column with counts or weights; found by name if omitted."
-        ),
-    ] = None,
+    count: Count = None,
     time: Annotated[
         str | None,
         typer.Option(metavar="COLUMN", help="Column with times; found by name if omitted."),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from grassvine.cli import options
+from grassvine.cli.implicit import Count
 from grassvine.cli.output import (
     AsJson,
     Overwrite,
@@ -230,10 +231,7 @@ def fold_in(
     user: options.User = None,
     item: options.Item = None,
     rating: options.Rating = None,
-    count: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Column with counts of events; found by name."),
-    ] = None,
+    count: Count = None,
     separator: options.Separator = None,
     skip_rows: options.SkipRows = 0,
     encoding: options.Encoding = None,

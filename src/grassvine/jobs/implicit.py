@@ -17,6 +17,7 @@ from grassvine.estimators.implicit import ImplicitRecommender
 from grassvine.foundations.errors import Option, PlanError
 from grassvine.foundations.watch import Watch
 from grassvine.jobs.base import EngineOptions, JobResult, run_report, stopwatch
+from grassvine.jobs.ranking_methods import RankingSetting, popularity
 from grassvine.metrics import found, ndcg
 from grassvine.protocol import Observer
 
@@ -157,7 +158,7 @@ def _measured(estimator: ImplicitRecommender, split: EventSplit) -> dict[str, An
     table, given = split.test.ratings, split.given.ratings
     tested = np.flatnonzero((np.diff(table.starts) > 0) & (np.diff(given.starts) > 0))
     relevant = table.choose_users(tested)
-    lists = popular_lists(split, PLACES[-1])[tested]
+    lists = popularity(split, tested, PLACES[-1], RankingSetting())
     hits, n_relevant = found(lists, relevant), np.diff(relevant.starts)
     return {
         **{
@@ -169,20 +170,3 @@ def _measured(estimator: ImplicitRecommender, split: EventSplit) -> dict[str, An
         f"test_coverage_{PLACES[0]}": at[PLACES[0]].coverage,
         "test_users": at[PLACES[0]].n_users,
     }
-
-
-def popular_lists(split: EventSplit, k: int) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Return for each user the k items with the most users, without those known of the user."""
-    from grassvine.models.ranking import best, entries
-
-    counts = split.train.counts.astype(np.float64)
-    counts[counts == 0.0] = -np.inf
-    given = split.given.ratings
-    lists = np.full((given.n_users, min(k, len(counts))), -1)
-    size = max(1, (1 << 21) // len(counts))
-    for first in range(0, given.n_users, size):
-        users = np.arange(first, min(first + size, given.n_users))
-        scores = np.tile(counts, (len(users), 1))
-        scores[entries(given, users)] = -np.inf
-        lists[users], _ = best(scores, k)
-    return lists

@@ -1,6 +1,7 @@
 """Measures of recommendations against what users chose: nDCG, recall, precision, MAP, AUC."""
 
 from grassvine.metrics.ranking import (
+    Hits,
     auc,
     average_precision,
     coverage,
@@ -12,6 +13,7 @@ from grassvine.metrics.ranking import (
 )
 
 __all__ = [
+    "Hits",
     "auc",
     "average_precision",
     "coverage",
