@@ -76,7 +76,7 @@ def test_a_saved_model_recommends_the_same(method: str, tmp_path: Path) -> None:
     assert again.get_params() == model.get_params()
     assert again.recommend(k=3).equals(model.recommend(k=3))
     why = again.explain("p001", 7)
-    assert why.popularity + why.shares["share"].sum() == pytest.approx(why.score, abs=1e-10)
+    assert why.popularity + float(why.shares["share"].sum()) == pytest.approx(why.score, abs=1e-10)
     model.save(tmp_path / "shared", private=False)
     empty = ImplicitRecommender.load(tmp_path / "shared")
     assert empty.model_.private is None
@@ -164,9 +164,8 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("engine", [None, ElsewhereEngine()], ids=["local", "elsewhere"])
 def test_events_that_stay_in_files_give_the_same_factors(stored: Path, engine: Any) -> None:
     dataset = gv.RatingDataset.of_events(stored, "shop")
-    options = {"agents": "shop", "rank": 4}
-    here = ImplicitRecommender(**options).fit(pl.read_parquet(stored))
-    there = ImplicitRecommender(engine=engine or "local", rank=4).fit(dataset)
+    here = ImplicitRecommender(4, agents="shop").fit(pl.read_parquet(stored))
+    there = ImplicitRecommender(4, engine=engine or "local").fit(dataset)
     one, other = (found.model_.shared.scorer.model for found in (here, there))
     assert one.rows.tobytes() == other.rows.tobytes()
     assert there.model_.private is None

@@ -13,6 +13,7 @@ from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError, PlanError
 from grassvine.foundations.seeds import stream
 from grassvine.metrics import (
+    Hits,
     auc,
     average_precision,
     coverage,
@@ -58,7 +59,7 @@ def test_users_without_relevant_items_have_no_measure() -> None:
         assert np.isfinite(values[0]) and np.isnan(values[1])
 
 
-def random_table(seed: int) -> tuple[Array, Array]:
+def random_table(seed: int) -> tuple[Array, Hits]:
     """Scores of 12 items by 30 users without ties, and which items are relevant."""
     rng = stream(seed, "data", "relevance")
     scores = rng.permuted(np.tile(np.arange(12.0), (30, 1)), axis=1)

@@ -42,11 +42,12 @@ def test_each_column_is_the_ridge_regression_on_all_other_items(counted: bool) -
 @pytest.mark.parametrize("n_agents", [2, 10, 100])
 def test_agents_agree_after_one_sum(n_agents: int) -> None:
     table = events()
-    alone = fitted(table, 1).states[0]["coefficients"]
+    alone = ItemRegressions.from_arrays(fitted(table, 1).states[0]).coefficients
     run = fitted(table, n_agents)
     assert int(run.history.final()["update"].max()) == 1
     for state in run.states:
-        np.testing.assert_allclose(state["coefficients"], alone, rtol=0, atol=1e-9)
+        found = ItemRegressions.from_arrays(state).coefficients
+        np.testing.assert_allclose(found, alone, rtol=0, atol=1e-9)
 
 
 def test_the_error_at_the_events_is_that_of_the_scores() -> None:

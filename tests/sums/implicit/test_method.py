@@ -159,4 +159,4 @@ def test_plans_can_be_written_and_bad_options_are_refused() -> None:
         assert gv.Plan.from_toml(plan.to_toml()) == plan
     for options in ({"unobserved": 0.0}, {"regularization": -1.0}, {"max_iter": 0}, {"tol": -1.0}):
         with pytest.raises(PlanError, match=next(iter(options))):
-            ImplicitFactorization(**options)  # type: ignore[arg-type]
+            ImplicitFactorization(**options)
