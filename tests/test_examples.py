@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 TUTORIALS = ROOT / "docs" / "tutorials"
-NAMES = ("ratings", "tasks", "pca", "own_problem", "own_network", "compare")
+NAMES = ("ratings", "clicks", "tasks", "pca", "own_problem", "own_network", "compare")
 NUMBER = r"-?\d+(?:\.\d+)?(?:e[+-]\d+)?"
 RELATIVE = 5e-2
 ROUNDING = 1e-9

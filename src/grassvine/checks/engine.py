@@ -106,7 +106,7 @@ def _require_same(found: Run, wanted: Run, where: str) -> None:
         require(
             one.tobytes() == other.tobytes(),
             "an engine must return the same bases as LocalEngine",
-            f"the basis of agent {agent} differs by {np.abs(one - other).max():.1e} ({where})",
+            f"the basis of agent {agent} differs by {np.abs(one - other).max(initial=0.0):.1e} ({where})",
         )
     for name, column in wanted.history.columns.items():
         same = np.array_equal(found.history[name], column, equal_nan=True)

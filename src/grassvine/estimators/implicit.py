@@ -59,7 +59,7 @@ class ImplicitRecommender(CallbackSupport, PersistentEstimator, BaseEstimator): 
     unobserved : float or "auto", default="auto"
         Weight of a pair without an event, in units of the density of the table; factors only.
     regularization : float or "auto", default="auto"
-        Regularisation strength, without a unit.
+        Regularisation strength: of factors in units of noise, for ``"ease"`` λ.
     agents : int or str, default=1
         Number of agents, among which the users are divided in equal parts; or the column of the
         table that names the owner of each event. Ignored if ``fit`` gets a list of tables, one per

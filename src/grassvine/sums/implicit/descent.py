@@ -99,8 +99,8 @@ def fit_implicit(
         )
     known = replace(found, cost=math.nan, gradient_norm=math.nan)
     refining = replace(stopping, max_iter=min(REFINING, stopping.max_iter))
-    iterate, reason = yield from fit(problem, found.model.rows, known, refining)
-    return ProgramOutcome(iterate, f"the factors were refined with all events, {reason} ({told})")
+    iterate, _ = yield from fit(problem, found.model.rows, known, refining)
+    return ProgramOutcome(iterate, f"the factors found were refined with all events ({told})")
 
 
 def _fit(
