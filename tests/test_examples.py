@@ -57,6 +57,16 @@ def test_shops_learn_more_together_and_know_a_new_person(printed: Callable[[str]
     assert f"from the saved model: {', '.join(favourites)}\n" in text
 
 
+def test_shops_recommend_more_together_than_alone(printed: Callable[[str], str]) -> None:
+    text = printed("clicks")
+    together = figure(text, "all shops together:")
+    for shop in ("north", "south", "west"):
+        assert together > figure(text, f"{shop} alone:") > figure(text, "the most clicked:")
+    assert "the shares add up to the score: True" in text
+    assert len(re.findall(r"poetry \d+", text.split("next to the new book:")[1])) == 3
+    assert figure(text, "ease, 1 sum:") > figure(text, "the most clicked:")
+
+
 def test_schools_predict_better_together(printed: Callable[[str], str]) -> None:
     text = printed("tasks")
     together, alone = figure(text, "schools together"), figure(text, "each school alone")
