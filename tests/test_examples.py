@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 TUTORIALS = ROOT / "docs" / "tutorials"
-NAMES = ("ratings", "tasks", "pca", "own_problem", "own_network", "compare")
+NAMES = ("ratings", "clicks", "tasks", "pca", "own_problem", "own_network", "compare")
 NUMBER = r"-?\d+(?:\.\d+)?(?:e[+-]\d+)?"
 RELATIVE = 5e-2
 ROUNDING = 1e-9
@@ -56,6 +56,16 @@ def test_shops_learn_more_together_and_know_a_new_person(printed: Callable[[str]
     favourites = re.findall(r"person 1\s+(romance \d+)\s+[\d.]+\s+\d\s+True", text)
     assert len(favourites) == 3
     assert f"from the saved model: {', '.join(favourites)}\n" in text
+
+
+def test_shops_recommend_more_together_than_alone(printed: Callable[[str], str]) -> None:
+    text = printed("clicks")
+    together = figure(text, "all shops together:")
+    for shop in ("north", "south", "west"):
+        assert together > figure(text, f"{shop} alone:") > figure(text, "the most clicked:")
+    assert "the shares add up to the score: True" in text
+    assert len(re.findall(r"poetry \d+", text.split("next to the new book:")[1])) == 3
+    assert figure(text, "ease, 1 sum:") > figure(text, "the most clicked:")
 
 
 def test_schools_predict_better_together(printed: Callable[[str], str]) -> None:

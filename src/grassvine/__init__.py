@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         engines,
         geometry,
         gossip,
+        metrics,
         models,
         networks,
         problems,
@@ -31,7 +32,12 @@ if TYPE_CHECKING:
     from grassvine.data import Ratings, Tasks
     from grassvine.data.stored import RatingDataset
     from grassvine.engines import LocalEngine, RayEngine, ThreadsEngine
-    from grassvine.estimators import DecentralizedPCA, MatrixCompleter, MultitaskRegressor
+    from grassvine.estimators import (
+        DecentralizedPCA,
+        ImplicitRecommender,
+        MatrixCompleter,
+        MultitaskRegressor,
+    )
     from grassvine.foundations.errors import (
         AgentError,
         BasisError,
@@ -54,15 +60,20 @@ if TYPE_CHECKING:
     from grassvine.problems import CompletionProblem, CustomProblem, MultitaskProblem, PCAProblem
     from grassvine.protocol import EarlyStop, History
     from grassvine.runs import Plan, Run, run
-    from grassvine.sums import BiasedCompletionProblem, Exact
+    from grassvine.sums import BiasedCompletionProblem, Exact, ImplicitProblem
 
 __version__ = "0.1.0.dev0"
 
 # Public names by defining module; the module is imported when a name is first used.
 _NAMES_OF_MODULE = {
-    "estimators": ("DecentralizedPCA", "MatrixCompleter", "MultitaskRegressor"),
+    "estimators": (
+        "DecentralizedPCA",
+        "ImplicitRecommender",
+        "MatrixCompleter",
+        "MultitaskRegressor",
+    ),
     "runs": ("Plan", "Run", "run"),
-    "sums": ("BiasedCompletionProblem", "Exact"),
+    "sums": ("BiasedCompletionProblem", "Exact", "ImplicitProblem"),
     "gossip": ("Gossip", "StepSize"),
     "protocol": ("EarlyStop", "History"),
     "problems": ("CompletionProblem", "CustomProblem", "MultitaskProblem", "PCAProblem"),
@@ -97,6 +108,7 @@ _MODULES = (
     "engines",
     "geometry",
     "gossip",
+    "metrics",
     "models",
     "networks",
     "problems",
@@ -121,6 +133,8 @@ __all__ = [
     "Gossip",
     "GrassvineError",
     "History",
+    "ImplicitProblem",
+    "ImplicitRecommender",
     "InputError",
     "LocalEngine",
     "MatrixCompleter",
@@ -150,6 +164,7 @@ __all__ = [
     "geometry",
     "gossip",
     "load",
+    "metrics",
     "models",
     "networks",
     "problems",

@@ -12,7 +12,7 @@ import grassvine as gv
 from grassvine.averaging import REXTRA, DeEPCA, DLMaFit, Tracked
 from grassvine.networks import AllEdges, Epochs, Matchings, OneEdge, PoissonClocks, Recorded
 from grassvine.protocol import Method
-from grassvine.sums import Validated
+from grassvine.sums import EASE, ImplicitFactorization, Validated
 from grassvine.sums.biased import BiasedFactorization
 
 COUNT = 8_000
@@ -22,6 +22,8 @@ METHODS: tuple[Method, ...] = (
     gv.Exact(),
     Validated(),
     BiasedFactorization(ranks=(1, 2)),
+    ImplicitFactorization(),
+    EASE(regularization=2.0),
     Tracked(max_iter=5),
     REXTRA(max_iter=20),
     DeEPCA(max_iter=5),

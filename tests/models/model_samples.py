@@ -13,14 +13,22 @@ from grassvine.foundations.arrays import Array
 from grassvine.foundations.seeds import stream
 from grassvine.models import (
     BiasedSolver,
+    FactorScorer,
     FeaturePart,
     ItemPart,
+    RankedItems,
+    RankedUsers,
+    RankingModel,
     RatingsModel,
+    RegressionScorer,
     SubspaceModel,
     SubspaceSolver,
     TasksModel,
 )
 from grassvine.models.persistence.forms import Model
+from grassvine.models.scorers import Scorer
+from grassvine.sums.implicit.ease import ItemRegressions
+from grassvine.sums.implicit.model import ImplicitModel, Strengths
 
 N_ITEMS, N_USERS, RANK = 20, 60, 3
 
@@ -95,10 +103,31 @@ def subspace_model(seed: int = 0) -> SubspaceModel:
     )
 
 
+def ranking_model(regressions: bool = False, seed: int = 0) -> RankingModel:
+    """User 0 has chosen nothing, and nobody has chosen item 0."""
+    rng, seen = stream(seed, "start", "test ranking"), scarce_ratings(seed)
+    seen = replace(seen, values=(1.0 + np.arange(seen.n_values) % 4).astype(np.float64))
+    scorer: Scorer
+    if regressions:
+        coefficients = rng.standard_normal((N_ITEMS, N_ITEMS))
+        np.fill_diagonal(coefficients, 0.0)
+        scorer = RegressionScorer(ItemRegressions(coefficients))
+    else:
+        factors = 0.3 * rng.standard_normal((N_ITEMS, RANK))
+        strengths = Strengths(0.3, 0.05, 0.4, 1.7, 4.0, 3.0)
+        scorer = FactorScorer(ImplicitModel(factors, rng.random(N_ITEMS), strengths))
+    counts = np.bincount(seen.items, minlength=N_ITEMS)
+    shared = RankedItems(ids("film ", N_ITEMS), counts, scorer)
+    return RankingModel(shared, RankedUsers(ids("user ", N_USERS), seen))
+
+
 MODELS: dict[str, Callable[[int], Model]] = {
     "ratings with offsets": lambda seed: ratings_model(False, seed),
     "ratings, the paper's": lambda seed: ratings_model(True, seed),
     "ratings without users": lambda seed: RatingsModel(ratings_model(False, seed).shared),
+    "ranking by factors": lambda seed: ranking_model(False, seed),
+    "ranking by regressions": lambda seed: ranking_model(True, seed),
+    "ranking without users": lambda seed: RankingModel(ranking_model(False, seed).shared),
     "tasks": lambda seed: tasks_model(True, seed),
     "tasks without intercepts": lambda seed: tasks_model(False, seed),
     "tasks, uneven": uneven_tasks_model,

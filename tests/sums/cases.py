@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from tests.samples import N_ITEMS, ratings, scarce_ratings, tasks
 from tests.sums.biased.test_method import table
+from tests.sums.implicit.choices import events
 from tests.sums.test_components import sorted_samples
 from tests.sums.test_validated import ITEMS, noisy, truth
 
@@ -17,7 +18,14 @@ from grassvine.foundations.arrays import Array
 from grassvine.problems import Problem
 from grassvine.protocol import StepReport
 from grassvine.protocol.observers import AllFinished, CombinedObserver
-from grassvine.sums import BiasedFactorization, Exact, SumAgent, Validated
+from grassvine.sums import (
+    EASE,
+    BiasedFactorization,
+    Exact,
+    ImplicitFactorization,
+    SumAgent,
+    Validated,
+)
 from grassvine.sums.program import Decision, Program, ProgramOutcome
 
 GRASSMANN = gv.geometry.Grassmann()
@@ -65,6 +73,11 @@ def descent_to_rounding(seed: int = 0) -> Case:
     return biased(seed, regularization=2.0, tol=0.0)
 
 
+def implicit(method: Any, **options: Any) -> Case:
+    table = events(**options)
+    return Case(40, 3, method, table, gv.datasets.split_users, gv.ImplicitProblem)
+
+
 LOW = gv.datasets.low_rank_ratings(60, 500, 3, oversampling=5.0, seed=1).ratings
 HARD = gv.datasets.low_rank_ratings(60, 300, 3, oversampling=1.7, condition=50.0, seed=2).ratings
 WIDE = np.r_[np.arange(1.0, 121.0) ** -0.7, np.zeros(1900)]
@@ -95,6 +108,10 @@ CASES = {
     "biased, to rounding": descent_to_rounding(),
     "biased, auto": biased(),
     "biased, auto, ranks": biased(ranks=(0, 1, 3)),
+    "implicit": implicit(ImplicitFactorization(), n_users=400, per_user=14.0, counted=True),
+    "implicit, few events": implicit(ImplicitFactorization(), per_user=5.0, taste=12.0),
+    "implicit, noise": implicit(ImplicitFactorization(), per_user=4.0, taste=1.0),
+    "regressions between items": implicit(EASE(), counted=True),
 }
 
 

@@ -1,14 +1,14 @@
 """Check of an engine: it must reproduce ``LocalEngine`` bit for bit."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
 from grassvine.averaging import REXTRA, DeEPCA, DLMaFit, Tracked
 from grassvine.checks.assertions import require
-from grassvine.data import split_samples, split_tasks, split_users
+from grassvine.data import Ratings, split_samples, split_tasks, split_users
 from grassvine.datasets import low_rank_ratings, subspace_tasks
 from grassvine.engines.base import Engine
 from grassvine.engines.in_process import LocalEngine
@@ -28,7 +28,15 @@ from grassvine.problems import (
 from grassvine.protocol import StepReport
 from grassvine.runs import Plan
 from grassvine.runs.run import Run, run
-from grassvine.sums import BiasedCompletionProblem, BiasedFactorization, Exact, Validated
+from grassvine.sums import (
+    EASE,
+    BiasedCompletionProblem,
+    BiasedFactorization,
+    Exact,
+    ImplicitFactorization,
+    ImplicitProblem,
+    Validated,
+)
 
 RANK = 3
 N_AGENTS = 6
@@ -66,6 +74,10 @@ def check_engine(engine: Engine) -> None:
         with_biases = BiasedFactorization(regularization=regularization, max_iter=10)
         plan = Plan(biased[0].n_items, RANK, path(N_AGENTS), with_biases, seed=3)
         _check_run(engine, plan, biased, f"biases, regularization={regularization}")
+    events = [ImplicitProblem(_with_counts(problem.ratings)) for problem in completion]
+    for implicit in (ImplicitFactorization(max_iter=10), EASE()):
+        plan = Plan(events[0].n_items, RANK, path(N_AGENTS), implicit, seed=3)
+        _check_run(engine, plan, events, f"{implicit} on events")
     samples = _pca_problems()
     for components in (Exact(), DeEPCA(max_iter=5)):
         plan = Plan(samples[0].n_items, RANK, path(N_AGENTS), components, seed=3)
@@ -94,7 +106,7 @@ def _require_same(found: Run, wanted: Run, where: str) -> None:
         require(
             one.tobytes() == other.tobytes(),
             "an engine must return the same bases as LocalEngine",
-            f"the basis of agent {agent} differs by {np.abs(one - other).max():.1e} ({where})",
+            f"the basis of agent {agent} differs by {np.abs(one - other).max(initial=0.0):.1e} ({where})",
         )
     for name, column in wanted.history.columns.items():
         same = np.array_equal(found.history[name], column, equal_nan=True)
@@ -157,6 +169,11 @@ def _completion_problems(unobserved: float) -> list[CompletionProblem]:
     ratings = low_rank_ratings(30, 100, RANK, oversampling=3.0, noise=0.1, seed=11).ratings
     parts = split_users(ratings, N_AGENTS)
     return [CompletionProblem(part, unobserved=unobserved) for part in parts]
+
+
+def _with_counts(ratings: Ratings) -> Ratings:
+    """Return the same pairs as events with counts from 1 to 3."""
+    return replace(ratings, values=1.0 + np.arange(ratings.n_values) % 3)
 
 
 def _multitask_problems() -> list[LocalProblem]:

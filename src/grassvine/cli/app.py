@@ -13,7 +13,8 @@ from grassvine.cli.complete import complete
 from grassvine.cli.data import data_app
 from grassvine.cli.doctor import doctor
 from grassvine.cli.flags import Commands
-from grassvine.cli.models import fold_in, inspect, predict, recommend
+from grassvine.cli.implicit import implicit
+from grassvine.cli.models import explain, fold_in, inspect, predict, recommend
 from grassvine.cli.multitask import multitask
 from grassvine.cli.output import AsJson, Overwrite, print_messages, print_object
 from grassvine.cli.pca import pca
@@ -33,10 +34,12 @@ EPILOG = (
 
 app = typer.Typer(cls=Commands, no_args_is_help=True, pretty_exceptions_enable=False, epilog=EPILOG)
 app.command()(complete)
+app.command()(implicit)
 app.command()(multitask)
 app.command()(pca)
 app.command()(predict)
 app.command()(recommend)
+app.command()(explain)
 app.command("fold-in")(fold_in)
 app.command()(inspect)
 app.command()(compare)

@@ -5,22 +5,33 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from grassvine.cli import options
+from grassvine.cli.implicit import Count, Split
 from grassvine.cli.output import AsJson, print_messages, print_object, print_text_table, progress
 
 if TYPE_CHECKING:
     from grassvine.jobs.comparison import Comparison
 
+DEFAULT_METHODS = "bayes,map,exact-subspace,gossip,rtrmc,d-lmafit,biases,item-means"
+
 
 def compare(
     ratings: Annotated[str, typer.Argument(help="Ratings, as for complete.", show_default=False)],
+    implicit: Annotated[
+        bool,
+        typer.Option(
+            "--implicit",
+            help="Compare rankings of events (clicks, purchases) instead of predicted ratings.",
+        ),
+    ] = False,
     methods: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="NAMES",
             help="Comma-separated methods; the others are tested against the first.",
         ),
-    ] = "bayes,map,exact-subspace,gossip,rtrmc,d-lmafit,biases,item-means",
+    ] = None,
     splits: Annotated[int, typer.Option(help="Number of random splits.")] = 5,
+    split: Split = "random",
     holdout: options.Holdout = 0.2,
     rank: Annotated[
         int | None,
@@ -32,6 +43,7 @@ def compare(
     user: options.User = None,
     item: options.Item = None,
     rating: options.Rating = None,
+    count: Count = None,
     separator: options.Separator = None,
     skip_rows: options.SkipRows = 0,
     encoding: options.Encoding = None,
@@ -40,12 +52,47 @@ def compare(
     config: options.ConfigFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare methods on random splits: errors (mean ± sd), times and paired t-tests."""
-    from grassvine.datasets import read_ratings
+    """Compare methods on random splits: errors (mean ± sd), times and paired t-tests.
+
+    With --implicit, rankings: means over users, and differences paired over users ± their standard
+    errors.
+    """
+    from grassvine.datasets import read_events, read_ratings
     from grassvine.jobs.compared_methods import Setting
     from grassvine.jobs.comparison import compare as run_comparison
 
     choices: Any = {"duplicates": duplicates, "missing": missing}
+    if implicit:
+        from grassvine.cli.compare_rankings import run_rankings
+        from grassvine.data.tables.event_input import EventColumns
+        from grassvine.jobs.ranking_methods import RankingSetting
+
+        with progress("reading") as reading:
+            events = read_events(
+                ratings,
+                columns=EventColumns(user, item, count),
+                missing=choices["missing"],
+                times=split in ("last", "time"),
+                separator=separator,
+                skip_rows=skip_rows,
+                encoding=encoding,
+                watch=reading.update,
+            )
+        print_messages(events.assumed)
+        setting = RankingSetting("auto" if rank is None else rank, agents, network, seed)
+        run_rankings(
+            events,
+            methods,
+            setting,
+            splits=splits,
+            split=split,
+            holdout=holdout,
+            as_json=as_json,
+        )
+        return
+    if split != "random":
+        raise typer.BadParameter("use --split with --implicit; ratings are split at random.")
+    given_rank = 10 if rank is None else rank
     with progress("reading") as reading:
         table = read_ratings(
             ratings,
@@ -59,7 +106,7 @@ def compare(
             watch=reading.update,
         )
     print_messages(table.assumed)
-    names = [name.strip() for name in methods.split(",")]
+    names = [name.strip() for name in (methods or DEFAULT_METHODS).split(",")]
 
     def watch(method: str, split: int) -> None:
         share = (split + names.index(method) / len(names)) / splits
@@ -69,7 +116,7 @@ def compare(
         found = run_comparison(
             table,
             names,
-            Setting(rank, agents, network, seed),
+            Setting(given_rank, agents, network, seed),
             n_splits=splits,
             holdout=holdout,
             watch=watch,
@@ -82,8 +129,8 @@ def compare(
     rows = _rows(found)
     if as_json:
         counts = {"n_test": found.n_test, "n_unknown": found.n_unknown}
-        setting = {"rank": rank, "splits": splits, "holdout": holdout, "seed": seed}
-        print_object({**setting, **counts, "methods": rows, "not_installed": found.absent})
+        setting_used = {"rank": given_rank, "splits": splits, "holdout": holdout, "seed": seed}
+        print_object({**setting_used, **counts, "methods": rows, "not_installed": found.absent})
     else:
         _show(rows)
 

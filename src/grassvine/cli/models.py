@@ -2,11 +2,12 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from grassvine.cli import options
+from grassvine.cli.implicit import Count
 from grassvine.cli.output import (
     AsJson,
     Overwrite,
@@ -19,7 +20,16 @@ from grassvine.cli.output import (
 )
 from grassvine.foundations.errors import PlanError
 
+if TYPE_CHECKING:
+    from grassvine.data.tables import RatingTable
+
 Model = Annotated[Path, typer.Argument(help="Folder of a saved model.", show_default=False)]
+Titles = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE", help="Table with ids of items and their titles, such as movies.dat."
+    ),
+]
 
 
 def predict(
@@ -49,13 +59,19 @@ def predict(
 ) -> None:
     """Predict ratings or targets, or project samples onto components."""
     from grassvine.data.tables import read_table
-    from grassvine.models import RatingsModel, TasksModel, inspect, load
+    from grassvine.foundations.errors import ModelError
+    from grassvine.models import RankingModel, RatingsModel, TasksModel, inspect, load
     from grassvine.models.queries import coordinates, predict_ratings, predict_targets
 
     choice: Any = on_unknown
     check_table_path(out, overwrite=overwrite)
     with progress("reading") as bar:
         loaded = load(model)
+        if isinstance(loaded, RankingModel):
+            raise ModelError(
+                f"{model} ranks items by what users choose and predicts no ratings; use "
+                "'grassvine recommend' or 'grassvine explain'."
+            )
         asked = read_table(
             table,
             separator=separator,
@@ -95,10 +111,20 @@ def recommend(
     ] = None,
     k: Annotated[int, typer.Option("-k", "--k", help="Number of items per user.")] = 10,
     seen: Annotated[
-        bool, typer.Option("--seen", help="Include items that the user has rated.")
+        bool, typer.Option("--seen", help="Include items that the user has rated or chosen.")
     ] = False,
+    exclude: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Table with items to leave out.")
+    ] = None,
+    candidates: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Table with the only items to choose from.")
+    ] = None,
+    min_users: Annotated[
+        int, typer.Option(min=1, help="Leave out items that fewer users have chosen.")
+    ] = 1,
+    titles: Titles = None,
     separator: Annotated[
-        str, typer.Option(metavar="TEXT", help="Field separator of the table with user ids.")
+        str, typer.Option(metavar="TEXT", help="Field separator of the tables with users or items.")
     ] = ",",
     skip_rows: options.SkipRows = 0,
     encoding: options.Encoding = None,
@@ -107,11 +133,13 @@ def recommend(
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Recommend the items with the highest predicted ratings, to all users by default."""
+    """Recommend the items with the highest scores, to all users by default."""
     from grassvine.data.tables import read_table
+    from grassvine.data.tables.titles import read_titles, with_titles
     from grassvine.models import inspect
     from grassvine.models.queries import (
-        load_ratings_model,
+        items_listed,
+        load_recommender,
         owner_ids,
         users_listed,
         users_named,
@@ -124,7 +152,14 @@ def recommend(
     if owner and not user:
         raise typer.BadParameter("use --owner with --user.")
     with progress("reading"):
-        loaded = load_ratings_model(model)
+        loaded = load_recommender(model)
+        names = None if titles is None else read_titles(titles)
+        filters: dict[str, Any] = {}
+        for name, path in (("exclude", exclude), ("candidates", candidates)):
+            if path is not None:
+                filters[name] = items_listed(loaded, read_table(path, separator=separator))
+        if min_users > 1:
+            filters["min_users"] = min_users
     asked, owners = None, None
     if user:
         asked = users_named(loaded, user)
@@ -148,24 +183,67 @@ def recommend(
             on_unknown=choice,
             owners=owners,
             watch=bar.update,
+            **filters,
         )
-    write_table(frame, "recommendations", out, as_json)
+    write_table(with_titles(frame, names), "recommendations", out, as_json)
+
+
+def explain(
+    model: Model,
+    user: Annotated[str, typer.Option(metavar="ID", help="User id.")],
+    item: Annotated[str, typer.Option(metavar="ID", help="Item id.")],
+    owner: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Owner of the user, for ids that several owners use."),
+    ] = None,
+    k: Annotated[int, typer.Option("-k", "--k", min=1, help="Number of reasons.")] = 10,
+    titles: Titles = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show which of a user's own items speak for an item, with shares that add up to the score."""
+    from grassvine.data.tables.titles import read_titles, with_titles
+    from grassvine.models.queries import items_named, load_ranking_model, owner_ids, users_named
+
+    with progress("reading"):
+        loaded = load_ranking_model(model)
+        names = None if titles is None else read_titles(titles)
+    asked = users_named(loaded, [user])[0]
+    wanted = items_named(loaded, [item])[0]
+    owners = None if owner is None else owner_ids(loaded, [owner])[0]
+    found = loaded.explain(asked, wanted, owner=owners)
+    shown = with_titles(found.shares.head(k), names)
+    rest = float(found.shares["share"].tail(max(len(found.shares) - k, 0)).sum())
+    parts = {"score": found.score, "popularity": found.popularity, "other_items": rest}
+    if as_json:
+        print_object({**parts, "items": shown.to_dicts()})
+        return
+    reasons = {
+        " ".join(str(part) for part in row if part is not None): share
+        for *row, share in shown.iter_rows()
+    }
+    facts = {"score": found.score, "what is popular": found.popularity, **reasons}
+    print_rows({**facts, "all other items": rest} if len(found.shares) > k else facts)
 
 
 def fold_in(
     model: Model,
     ratings: Annotated[
-        str, typer.Argument(help="Ratings of new users; - for standard input.", show_default=False)
+        str,
+        typer.Argument(
+            help="Ratings or events of new users; - for standard input.", show_default=False
+        ),
     ],
     k: Annotated[int, typer.Option("-k", "--k", help="Number of items per user.")] = 10,
     user: options.User = None,
     item: options.Item = None,
     rating: options.Rating = None,
+    count: Count = None,
     separator: options.Separator = None,
     skip_rows: options.SkipRows = 0,
     encoding: options.Encoding = None,
     duplicates: options.Duplicates = "error",
     missing: options.Missing = "error",
+    titles: Titles = None,
     drop_unknown: Annotated[
         bool, typer.Option("--drop-unknown", help="Drop ratings of items unknown to the model.")
     ] = False,
@@ -180,17 +258,20 @@ def fold_in(
 ) -> None:
     """Add new users from their ratings without refitting, and recommend items to them."""
     from grassvine.data.tables import read_table
+    from grassvine.data.tables.titles import read_titles, with_titles
     from grassvine.datasets.rating_files import TEXT
     from grassvine.foundations.watch import part_of
+    from grassvine.models import RankingModel
     from grassvine.models.persistence.files import inspect, may_replace, save
-    from grassvine.models.queries import load_ratings_model, new_ratings
+    from grassvine.models.queries import load_recommender, new_events, new_ratings
 
     choices: Any = {"duplicates": duplicates, "missing": missing}
     if out is not None:
         may_replace(out, overwrite)
     card = inspect(model).card
     with progress("reading") as bar:
-        loaded = load_ratings_model(model)
+        loaded = load_recommender(model)
+        names = None if titles is None else read_titles(titles)
         table = read_table(
             ratings,
             separator=separator,
@@ -198,28 +279,30 @@ def fold_in(
             encoding=encoding,
             watch=part_of(bar.update, 0.0, TEXT),
         )
-        new = new_ratings(
-            loaded,
-            table,
-            user=user,
-            item=item,
-            rating=rating,
-            owner=card.parameters.get("agents"),
-            watch=part_of(bar.update, TEXT, 1.0),
-            **choices,
-        )
+        columns: dict[str, Any] = {
+            "user": user,
+            "item": item,
+            "owner": card.parameters.get("agents"),
+            "watch": part_of(bar.update, TEXT, 1.0),
+        }
+        new: RatingTable
+        if isinstance(loaded, RankingModel):
+            new = new_events(loaded, table, count=count, missing=choices["missing"], **columns)
+        else:
+            new = new_ratings(loaded, table, rating=rating, **columns, **choices)
     print_messages(new.assumed)
+    unknown: Any = "drop" if drop_unknown else "raise"
+    added = new.users_with_owners, new.items, new.ratings
+    folded: Any
     with progress("solving") as bar:
-        folded = loaded.with_users(
-            new.users_with_owners,
-            new.items,
-            new.ratings,
-            unknown_items="drop" if drop_unknown else "raise",
-            watch=bar.update,
-        )
+        if isinstance(loaded, RankingModel):
+            folded = loaded.with_users(*added, unknown_items=unknown)
+        else:
+            folded = loaded.with_users(*added, unknown_items=unknown, watch=bar.update)
     if n_dropped := folded.n_dropped:
-        ratings = "1 rating" if n_dropped == 1 else f"{n_dropped} ratings"
-        print_messages([f"Dropped {ratings} of items unknown to the model."])
+        what = "event" if isinstance(loaded, RankingModel) else "rating"
+        dropped = f"1 {what}" if n_dropped == 1 else f"{n_dropped} {what}s"
+        print_messages([f"Dropped {dropped} of items unknown to the model."])
     if out is not None:
         save(folded.model, out, card, overwrite=overwrite)
         print_messages([f"model: {out}"])
@@ -231,7 +314,7 @@ def fold_in(
             owners=new.users_with_owners.owners,
             watch=bar.update,
         )
-    write_table(best, "recommendations", None, as_json)
+    write_table(with_titles(best, names), "recommendations", None, as_json)
 
 
 def inspect(model: Model, as_json: AsJson = False) -> None:

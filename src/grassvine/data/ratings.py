@@ -134,13 +134,15 @@ class Ratings:
         return cls(n_items, starts, item.astype(np.int32), value)
 
 
-def refuse_extreme(values: Array, place: Callable[[int], str]) -> None:
+def refuse_extreme(values: Array, place: Callable[[int], str], what: str = "rating") -> None:
     """Refuse ratings whose products would overflow or vanish; ignore those that are not finite.
 
     Parameters
     ----------
     place : function
         Returns the place of the k-th value in words, such as ``"in row 3"``.
+    what : str, default="rating"
+        What a value is, for the message.
     """
     sizes = np.abs(values)
     valid = (sizes >= MIN_RATING) & (sizes <= MAX_RATING) | (sizes == 0)
@@ -148,8 +150,8 @@ def refuse_extreme(values: Array, place: Callable[[int], str]) -> None:
     if len(extreme):
         first = int(extreme[0])
         raise DataError(
-            f"the rating {values[first]:g} {place(first)} is not between {MIN_RATING:g} and "
-            f"{MAX_RATING:g} in absolute value; correct it, or rescale all ratings."
+            f"the {what} {values[first]:g} {place(first)} is not between {MIN_RATING:g} and "
+            f"{MAX_RATING:g} in absolute value; correct it, or rescale all {what}s."
         )
 
 

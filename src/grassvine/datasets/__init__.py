@@ -12,6 +12,7 @@ from grassvine.data import (
     split_users,
     split_users_by_owner,
 )
+from grassvine.datasets.event_files import read_events
 from grassvine.datasets.jester import read_jester
 from grassvine.datasets.movielens import read_movielens
 from grassvine.datasets.multitask import read_parkinsons, read_school
@@ -42,6 +43,7 @@ __all__ = [
     "load_tasks",
     "locate",
     "low_rank_ratings",
+    "read_events",
     "read_jester",
     "read_movielens",
     "read_netflix",

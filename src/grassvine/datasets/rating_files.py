@@ -54,16 +54,9 @@ def read_ratings(
     """
     name = os.fspath(source)
     chosen = [column for column in (user, item, rating, agent) if column is not None]
-    if name in SOURCES and not Path(name).exists():
-        _refuse_columns(name, chosen)
-        return replace(
-            load_ratings(name, watch=watch), assumed=(f"{name} is {SOURCES[name].title}.",)
-        )
-    if name != "-" and _is_published(Path(name)):
-        _refuse_columns(name, chosen)
-        return replace(
-            read_ratings_file(name, watch), assumed=(f"{name} is in a published format.",)
-        )
+    published = published_table(name, chosen, watch)
+    if published is not None:
+        return published
     table = read_table(
         name,
         separator=separator,
@@ -83,6 +76,27 @@ def read_ratings(
         shared_users=shared_users,
         watch=part_of(watch, COLUMNAR if table.lines is None else TEXT, 1.0),
     )
+
+
+def published_table(
+    source: str | os.PathLike[str], chosen: list[str], watch: Watch | None = None
+) -> RatingTable | None:
+    """Return published ratings, from files or by name; None if the source is another table.
+
+    ``chosen`` are the columns that were asked for, of which published formats have none.
+    """
+    name = os.fspath(source)
+    if name in SOURCES and not Path(name).exists():
+        _refuse_columns(name, chosen)
+        return replace(
+            load_ratings(name, watch=watch), assumed=(f"{name} is {SOURCES[name].title}.",)
+        )
+    if name != "-" and _is_published(Path(name)):
+        _refuse_columns(name, chosen)
+        return replace(
+            read_ratings_file(name, watch), assumed=(f"{name} is in a published format.",)
+        )
+    return None
 
 
 def _is_published(path: Path) -> bool:

@@ -3,6 +3,7 @@
 from grassvine.estimators.alt_min import AltMinRegressor
 from grassvine.estimators.baselines import DLMaFitCompleter, RTRMCCompleter
 from grassvine.estimators.completion import MatrixCompleter
+from grassvine.estimators.implicit import ImplicitRecommender
 from grassvine.estimators.multitask import MultitaskRegressor
 from grassvine.estimators.pca import DecentralizedPCA
 
@@ -10,6 +11,7 @@ __all__ = [
     "AltMinRegressor",
     "DLMaFitCompleter",
     "DecentralizedPCA",
+    "ImplicitRecommender",
     "MatrixCompleter",
     "MultitaskRegressor",
     "RTRMCCompleter",

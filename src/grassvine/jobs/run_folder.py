@@ -30,6 +30,7 @@ from grassvine.foundations.folders import located, write_folder
 from grassvine.foundations.watch import Watch
 from grassvine.jobs.base import EngineOptions, Job, JobResult
 from grassvine.jobs.completion import CompletionJob
+from grassvine.jobs.implicit import ImplicitJob
 from grassvine.jobs.multitask import MultitaskJob
 from grassvine.jobs.pca import PCAJob
 from grassvine.jobs.saved_job import WRITTEN, is_plain_text, job_from
@@ -50,6 +51,7 @@ _HASH = re.compile("[0-9a-f]{64}")
 
 JOBS: Mapping[str, type] = {
     "complete": CompletionJob,
+    "implicit": ImplicitJob,
     "multitask": MultitaskJob,
     "pca": PCAJob,
 }

@@ -2,6 +2,8 @@
 
 from grassvine.models.persistence.card import Card
 from grassvine.models.persistence.files import Description, inspect, load, save
+from grassvine.models.ranking_model import Explanation, RankingModel
+from grassvine.models.ranking_parts import RankedItems, RankedUsers
 from grassvine.models.rating_parts import (
     BayesianSolver,
     BiasedSolver,
@@ -10,6 +12,7 @@ from grassvine.models.rating_parts import (
     UserPart,
 )
 from grassvine.models.ratings import FoldIn, Predictions, RatingsModel
+from grassvine.models.scorers import FactorScorer, RegressionScorer
 from grassvine.models.subspace import SubspaceModel
 from grassvine.models.task_parts import FeaturePart, PriorPart, TaskPart
 from grassvine.models.tasks import TaskPredictions, TasksModel
@@ -19,12 +22,18 @@ __all__ = [
     "BiasedSolver",
     "Card",
     "Description",
+    "Explanation",
+    "FactorScorer",
     "FeaturePart",
     "FoldIn",
     "ItemPart",
     "Predictions",
     "PriorPart",
+    "RankedItems",
+    "RankedUsers",
+    "RankingModel",
     "RatingsModel",
+    "RegressionScorer",
     "SubspaceModel",
     "SubspaceSolver",
     "TaskPart",

@@ -1,6 +1,6 @@
 """Match ratings of new users to the items of a model, and merge them with its own users."""
 
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, Protocol, TypeAlias, get_args
 
 import numpy as np
 
@@ -19,8 +19,22 @@ MATCHED_ALONE = 0.5
 MATCHED, COMPARED, MERGED = 0.05, 0.55, 0.95
 
 
+class Catalogue(Protocol):
+    """The items that a model knows: those with a positive count."""
+
+    @property
+    def items(self) -> Ids:
+        """The ids of the items."""
+        ...
+
+    @property
+    def counts(self) -> Indices:
+        """The number of ratings or users of each item."""
+        ...
+
+
 def in_catalogue(
-    shared: ItemPart, users: Ids, items: Ids, ratings: Ratings, unknown_items: UnknownItems
+    shared: Catalogue, users: Ids, items: Ids, ratings: Ratings, unknown_items: UnknownItems
 ) -> tuple[Ratings, int]:
     """Return the ratings of items that the model knows, and the number of dropped ones."""
     choice("unknown_items", unknown_items, get_args(UnknownItems))

@@ -3,12 +3,14 @@
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from grassvine.data.ids import Ids, as_column, as_known
-from grassvine.data.tables.columns import guess_columns, named_column
+from grassvine.data.tables.columns import columns_by_role, guess_columns, named_column
+from grassvine.data.tables.event_input import EventColumns, event_columns, events_from_frame
+from grassvine.data.tables.event_table import EventTable
 from grassvine.data.tables.files import Table
 from grassvine.data.tables.files.numerals import numbers_of
 from grassvine.data.tables.frames import numbers_in, open_frame
@@ -19,6 +21,7 @@ from grassvine.foundations.errors import DataError, ModelError
 from grassvine.foundations.watch import Watch
 from grassvine.models.intervals import normal_interval
 from grassvine.models.persistence.files import load
+from grassvine.models.ranking_model import RankingModel
 from grassvine.models.ratings import RatingsModel
 from grassvine.models.subspace import SubspaceModel
 from grassvine.models.tasks import TasksModel
@@ -26,6 +29,8 @@ from grassvine.models.unknown import OnUnknown
 
 if TYPE_CHECKING:
     import polars as pl
+
+Recommender: TypeAlias = RatingsModel | RankingModel
 
 
 def load_ratings_model(path: str | os.PathLike[str]) -> RatingsModel:
@@ -35,6 +40,28 @@ def load_ratings_model(path: str | os.PathLike[str]) -> RatingsModel:
         raise ModelError(
             f"{os.fspath(path)} is a {type(model).__name__}, which has no users or items; "
             "use a model saved by 'grassvine complete'."
+        )
+    return model
+
+
+def load_recommender(path: str | os.PathLike[str]) -> Recommender:
+    """Load a model that recommends items to users; raise ``ModelError`` for other kinds."""
+    model = load(path)
+    if not isinstance(model, RatingsModel | RankingModel):
+        raise ModelError(
+            f"{os.fspath(path)} is a {type(model).__name__}, which has no users or items; "
+            "use a model saved by 'grassvine complete' or 'grassvine implicit'."
+        )
+    return model
+
+
+def load_ranking_model(path: str | os.PathLike[str]) -> RankingModel:
+    """Load a ranking model; raise ``ModelError`` for other kinds."""
+    model = load(path)
+    if not isinstance(model, RankingModel):
+        raise ModelError(
+            f"{os.fspath(path)} is a {type(model).__name__}, which does not rank by events; "
+            "use a model saved by 'grassvine implicit'."
         )
     return model
 
@@ -118,7 +145,7 @@ def coordinates(model: SubspaceModel, table: Table) -> "pl.DataFrame":
     return pl.DataFrame({f"component{k}": column for k, column in enumerate(found.T)})
 
 
-def owner_column(model: RatingsModel, table: Table, owner: object) -> str | None:
+def owner_column(model: Recommender, table: Table, owner: object) -> str | None:
     """Return the column of owners, if the model identifies users by owner and the table has it.
 
     The parameters are those of :func:`predict_ratings`.
@@ -127,7 +154,7 @@ def owner_column(model: RatingsModel, table: Table, owner: object) -> str | None
     return owner if owned and isinstance(owner, str) and owner in table.frame.columns else None
 
 
-def owner_ids(model: RatingsModel, given: object) -> "pl.Series":
+def owner_ids(model: Recommender, given: object) -> "pl.Series":
     """Return owners named in a file or command, with the type of the model's owners."""
     names = as_column(given, "owner")
     if model.private is None or model.private.users.owners is None:
@@ -135,7 +162,7 @@ def owner_ids(model: RatingsModel, given: object) -> "pl.Series":
     return as_known(names, Ids(model.private.users.owners.drop_nulls()), "owner")
 
 
-def users_named(model: RatingsModel, names: Sequence[str]) -> "pl.Series":
+def users_named(model: Recommender, names: Sequence[str]) -> "pl.Series":
     """Return users named on the command line, parsed like a column of a file."""
     import polars as pl
 
@@ -143,7 +170,7 @@ def users_named(model: RatingsModel, names: Sequence[str]) -> "pl.Series":
 
 
 def users_listed(
-    model: RatingsModel, table: Table, owner: object = None
+    model: Recommender, table: Table, owner: object = None
 ) -> "tuple[pl.Series, pl.Series | None]":
     """Return the distinct users of a table in order of first appearance, and perhaps their owners.
 
@@ -193,7 +220,52 @@ def new_ratings(
     )
 
 
-def _user_ids(model: RatingsModel, given: "pl.Series") -> "pl.Series":
+def items_named(model: Recommender, names: Sequence[str]) -> "pl.Series":
+    """Return items named on the command line, parsed like a column of a file."""
+    import polars as pl
+
+    given = numbers_of(pl.Series(names, dtype=pl.String))
+    return as_known(given, model.shared.items, "item")
+
+
+def items_listed(model: Recommender, table: Table) -> "pl.Series":
+    """Return the distinct items of a table, in the column named so or the only one."""
+    names = table.frame.columns
+    known = columns_by_role(names).get("item", [])
+    if len(names) > 1 and len(known) != 1:
+        raise DataError(
+            f"the table of items has {len(names)} columns, and no name says which holds the items; "
+            "rename that column to 'item'."
+        )
+    column = known[0] if known else names[0]
+    return as_known(table.frame[column].unique(maintain_order=True), model.shared.items, "item")
+
+
+def new_events(
+    model: RankingModel,
+    table: Table,
+    *,
+    user: str | None = None,
+    item: str | None = None,
+    count: str | None = None,
+    missing: Missing = "error",
+    owner: object = None,
+    watch: Watch | None = None,
+) -> EventTable:
+    """Return the events of a table for fold-in; ``owner`` is as in :func:`predict_ratings`."""
+    frame, owned = table.frame, owner_column(model, table, owner)
+    found, _ = event_columns(open_frame(frame), EventColumns(user, item, count), owned)
+    users = _user_ids(model, frame[found["user"]])
+    items = as_known(frame[found["item"]], model.shared.items, "item")
+    converted = frame.with_columns(users.alias(found["user"]), items.alias(found["item"]))
+    if owned is not None:
+        converted = converted.with_columns(owner_ids(model, frame[owned]).alias(owned))
+    columns = EventColumns(found["user"], found["item"], found.get("count"), found.get("time"))
+    read = replace(table, frame=converted)
+    return events_from_frame(read, columns, owned, missing=missing, watch=watch)
+
+
+def _user_ids(model: Recommender, given: "pl.Series") -> "pl.Series":
     if model.private is None:
         return as_column(given, "user")
     known: Ids = model.private.users

@@ -27,6 +27,8 @@ from grassvine.sums.bayes.method import BayesianFactorization
 from grassvine.sums.biased.method import BiasedFactorization
 from grassvine.sums.exact import Exact
 from grassvine.sums.hierarchical.method import EmpiricalBayes
+from grassvine.sums.implicit.ease import EASE
+from grassvine.sums.implicit.method import ImplicitFactorization
 from grassvine.sums.validated import Validated
 
 if TYPE_CHECKING:
@@ -40,6 +42,8 @@ METHODS: dict[str, type] = {
     "biased-factorization": BiasedFactorization,
     "bayesian-factorization": BayesianFactorization,
     "empirical-bayes": EmpiricalBayes,
+    "implicit-factorization": ImplicitFactorization,
+    "ease": EASE,
     "tracked": Tracked,
     "rextra": REXTRA,
     "deepca": DeEPCA,

@@ -9,9 +9,11 @@ from grassvine.sums.bayes import (
 from grassvine.sums.biased import BiasedCompletionProblem, BiasedFactorization, BiasedModel
 from grassvine.sums.exact import Exact
 from grassvine.sums.hierarchical import CoefficientPrior, EmpiricalBayes, HierarchicalProblem
+from grassvine.sums.implicit import EASE, ImplicitFactorization, ImplicitModel, ImplicitProblem
 from grassvine.sums.validated import Validated
 
 __all__ = [
+    "EASE",
     "BayesianCompletionProblem",
     "BayesianFactorization",
     "BayesianModel",
@@ -22,6 +24,9 @@ __all__ = [
     "EmpiricalBayes",
     "Exact",
     "HierarchicalProblem",
+    "ImplicitFactorization",
+    "ImplicitModel",
+    "ImplicitProblem",
     "SumAgent",
     "Validated",
 ]

@@ -62,7 +62,11 @@ def test_what_no_name_identifies_the_position_does(
             {},
             r"columns with user, item, rating\. The c",
         ),
-        (["user", "item", "a", "b", "c"], {}, r"identifies the ratings; .* with rating\. The"),
+        (
+            ["user", "item", "a", "b", "c"],
+            {},
+            r"identifies the ratings; choose it with rating, or .* ImplicitRecommender .*\. The",
+        ),
         (
             ["user", "item", "rating"],
             {"user": "usr"},

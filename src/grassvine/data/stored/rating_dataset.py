@@ -12,7 +12,7 @@ import numpy as np
 from grassvine.data.ids import Ids, add_ids
 from grassvine.data.stored.exact_sums import exact_sum
 from grassvine.data.stored.rating_part import RatingPart
-from grassvine.data.stored.rating_place import RatingPlace, find_ratings
+from grassvine.data.stored.rating_place import RatingPlace, find_events, find_ratings
 from grassvine.data.stored.rating_scan import RatingScan, scan_ratings
 from grassvine.data.tables.rating_input import Missing, Scale, united
 from grassvine.data.tables.rating_rules import RatingRules
@@ -99,6 +99,32 @@ class RatingDataset:
         return cls._of([found.place] * len(names), names, [scan], rules, found.assumed)
 
     @classmethod
+    def of_events(
+        cls,
+        source: str | os.PathLike[str],
+        agent: str,
+        *,
+        user: str | None = None,
+        item: str | None = None,
+        count: str | None = None,
+        missing: Missing = "error",
+        shared_users: SharedUsers = "separate",
+        watch: Watch | None = None,
+    ) -> "RatingDataset":
+        """Create a dataset of events from Parquet files with a column that names the agent.
+
+        The ratings are then the counts; without a column of counts, every row counts once. Counts
+        of the same pair are added up when the agents read their parts; ``counts`` has all rows of
+        an item. For the other parameters see :meth:`by_column`.
+        """
+        rules = RatingRules(missing=missing, shared_users=shared_users, events=True)
+        found = find_events(_absolute(source), {"user": user, "item": item}, count, agent)
+        scan = scan_ratings(found, rules, watch=watch)
+        assert scan.agents is not None
+        names = scan.agents.to_list()
+        return cls._of([found.place] * len(names), names, [scan], rules, found.assumed)
+
+    @classmethod
     def by_file(
         cls,
         sources: Sequence[str | os.PathLike[str]],
@@ -154,7 +180,7 @@ class RatingDataset:
             if rules.shared_users == "error":
                 refuse_shared(note)
             assumed += (separate_note(note),)
-        if lowest == highest and counts.sum() > 1:
+        if lowest == highest and counts.sum() > 1 and not rules.events:
             assumed += (f"All ratings are {lowest:g}; there is nothing to learn.",)
         return cls(
             parts=tuple(
@@ -214,6 +240,7 @@ class RatingDataset:
         largest = max(abs(self.lowest - (centre or 0.0)), abs(self.highest - (centre or 0.0)))
         total = Fraction(0)
         for place in dict.fromkeys(part.place for part in self.parts):
+            assert place.rating is not None  # of ratings, not of events
             value = pl.col(place.rating).cast(pl.Float64)
             value = value.filter(value.is_finite())
             if centre is not None:

@@ -9,6 +9,7 @@ from grassvine.data.ids import UNKNOWN, Ids
 from grassvine.data.ratings import Ratings
 from grassvine.data.stored.lazy_tables import collect
 from grassvine.data.stored.rating_place import RatingPlace
+from grassvine.data.tables.event_input import EventColumns, events_from_frame
 from grassvine.data.tables.files import Table
 from grassvine.data.tables.rating_input import ratings_from_frame
 from grassvine.data.tables.rating_rules import RatingRules
@@ -64,15 +65,20 @@ class RatingPart:
                 f"{place.source} no longer contains ratings of this agent; restore them, or create "
                 "the dataset again."
             )
-        own = ratings_from_frame(
-            Table(frame),
-            user=place.user,
-            item=place.item,
-            rating=place.rating,
-            duplicates=self.rules.duplicates,
-            missing=self.rules.missing,
-            scale=self.rules.scale,
-        )
+        own: RatingTable
+        if self.rules.events:
+            columns = EventColumns(place.user, place.item, place.rating)
+            own = events_from_frame(Table(frame), columns, missing=self.rules.missing)
+        else:
+            own = ratings_from_frame(
+                Table(frame),
+                user=place.user,
+                item=place.item,
+                rating=place.rating,
+                duplicates=self.rules.duplicates,
+                missing=self.rules.missing,
+                scale=self.rules.scale,
+            )
         number = self.items.numbers(own.items.series, "item")
         if (number == UNKNOWN).any():
             examples = own.items.at(np.flatnonzero(number == UNKNOWN)[:3]).to_list()

@@ -68,10 +68,14 @@ def scan_ratings(
     import polars as pl
 
     place, source = found.place, found.place.source
-    names = {"user": place.user, "item": place.item, "rating": place.rating}
+    names = {"user": place.user, "item": place.item}
+    if place.rating is not None:
+        names["rating"] = place.rating
     if place.agent is not None:
         names["agent"] = place.agent
     table = found.table.select(pl.col(column).alias(role) for role, column in names.items())
+    if place.rating is None:
+        table = table.with_columns(rating=pl.lit(1.0))
     table = _with_numbers(table, place)
     n_rows, lowest, highest = _checked(table, rules, source)
     done = part_of(watch, 0.0, 1.0)
@@ -134,6 +138,7 @@ def _checked(table: "pl.LazyFrame", rules: RatingRules, source: str) -> tuple[in
         source,
     ).row(0, named=True)
     n_rows, n_unknown = stats["n_rows"], stats["n_rows"] - stats["n_known"]
+    what = "counts" if rules.events else "ratings"
     if not n_rows:
         raise DataError(f"{source} has columns but no rows; use a table with at least one row.")
     for name in ids:
@@ -143,18 +148,24 @@ def _checked(table: "pl.LazyFrame", rules: RatingRules, source: str) -> tuple[in
             )
     if n_unknown and rules.missing == "error":
         raise DataError(
-            f"{n_unknown} of {n_rows} ratings in {source} are missing, NaN or infinite; remove "
+            f"{n_unknown} of {n_rows} {what} in {source} are missing, NaN or infinite; remove "
             "those rows, or use ",
             Option("missing", "drop"),
             ".",
         )
     if n_unknown == n_rows:
         raise DataError(
-            f"all ratings in {source} are missing, NaN or infinite; provide at least one."
+            f"all {what} in {source} are missing, NaN or infinite; provide at least one."
         )
     lowest, highest = float(stats["lowest"]), float(stats["highest"])
     extremes = np.array([lowest, highest, stats["tiny"] or 0.0])
-    refuse_extreme(extremes, lambda k: _place(table, extremes[k], source))
+    refuse_extreme(extremes, lambda k: _place(table, extremes[k], source), what.removesuffix("s"))
+    if rules.events and lowest <= 0.0:
+        raise DataError(
+            f"counts in {source} are negative or 0, such as {lowest:g} "
+            f"{_place(table, lowest, source)}; remove these rows: a pair without an event has no "
+            "row."
+        )
     if rules.scale is not None and not rules.scale[0] <= lowest <= highest <= rules.scale[1]:
         raise DataError(
             f"the ratings in {source} range from {lowest:g} to {highest:g}, outside the scale from "

@@ -16,6 +16,7 @@ OTHER_NAMES = {
     "item": "iid asin isbn",
     "rating": "rating ratings score scores star stars value values grade mark vote overall",
     "time": "time times timestamp timestamps date datetime unixtime",
+    "count": "count counts weight weights quantity amount clicks views plays playcount purchases",
 }
 
 
@@ -84,7 +85,12 @@ def guess_columns(
             )
         columns[role] = recognised[role][0]
     open_roles = [role for role in chosen if role not in columns]
-    timeless = [name for name in free if name not in recognised.get("time", [])]
+    # Counts are not ratings: a table of user, item and count has no ratings.
+    other = [
+        *recognised.get("time", []),
+        *(recognised.get("count", []) if "rating" in chosen else []),
+    ]
+    timeless = [name for name in free if name not in other]
     rest = [name for name in timeless if name not in columns.values()]
     if open_roles and len(names) == 4 and rest[len(open_roles) :] == [names[-1]]:
         columns["time"] = rest.pop()
@@ -96,6 +102,13 @@ def guess_columns(
 
 def unidentified(roles: Sequence[str], names: Sequence[str], table: str) -> DataError:
     """Return the error for roles that no column name identifies."""
+    if list(roles) == ["rating"]:
+        return DataError(
+            f"no column name of {table} identifies the ratings; choose it with ",
+            Option("rating"),
+            ", or learn from clicks or purchases, which have none, by ImplicitRecommender "
+            f"('grassvine implicit'). {listing(names)}",
+        )
     *others, last = (f"{role}s" for role in roles)
     missing = f"{', '.join(others)} and {last}" if others else last
     return DataError(

@@ -232,7 +232,7 @@ def _rows_of_table(
     columns, by_place = guess_columns([name for name in names if name != agent], chosen)
     assumed = read.assumed
     if by_place:
-        _refuse_contradiction(table, columns)
+        refuse_contradiction(table, columns)
         held = ", ".join(f"{columns[role]!r} holds the {role}s" for role in by_place)
         assumed += (f"By position, {held}.",)
     elif None in chosen.values():
@@ -253,7 +253,7 @@ def _rows_of_table(
     return rows, assumed + more
 
 
-def _refuse_contradiction(table: "narwhals.DataFrame[Any]", columns: dict[str, str]) -> None:
+def refuse_contradiction(table: "narwhals.DataFrame[Any]", columns: dict[str, str]) -> None:
     """Raise an error if the content of a column contradicts the role its position suggests."""
     reason = None
     ratings = table[columns["rating"]]
@@ -296,6 +296,59 @@ def _values(given: object) -> Array:
     return as_numbers(array, name="the list of ratings", error=DataError)
 
 
+def checked_rows(
+    users: "pl.Series",
+    items: "pl.Series",
+    values: Array,
+    agents: "pl.Series | None",
+    missing: str,
+    what: str = "ratings",
+    times: Indices | None = None,
+    lines: Sequence[int] | None = None,
+) -> tuple[Rows, tuple[str, ...]]:
+    """Check columns and treat missing values; return the rows and notes on dropped ones.
+
+    ``what`` names the values in messages.
+    """
+    import polars as pl
+
+    choice("missing", missing, MISSING, error=DataError)
+    one = what.removesuffix("s")
+    if not len(users) == len(items) == len(values) or values.ndim != 1:
+        raise DataError(
+            f"got {len(users)} users, {len(items)} items and {what} of shape {values.shape}; "
+            f"pass one of each per {one}."
+        )
+    refuse_extreme(
+        values,
+        lambda k: f"in row {k} (counting from 0)" if lines is None else f"on line {lines[k]}",
+        one,
+    )
+    known = np.isfinite(values)
+    n_unknown = int((~known).sum())
+    if not n_unknown:
+        return Rows(users, items, values, agents, times=times), ()
+    rows = np.flatnonzero(~known)
+    if missing == "error":
+        raise DataError(
+            f"{n_unknown} of {len(values)} {what} are missing, NaN or infinite "
+            f"({places(rows, lines)}); remove those rows, or use ",
+            Option("missing", "drop"),
+            ".",
+        )
+    if n_unknown == len(values):
+        raise DataError(f"all {what} are missing, NaN or infinite; provide at least one.")
+    mask = pl.Series(known)
+    kept = Rows(
+        users.filter(mask),
+        items.filter(mask),
+        values[known],
+        None if agents is None else agents.filter(mask),
+        times=None if times is None else times[known],
+    )
+    return kept, (f"{n_unknown} rows without a {one} were dropped.",)
+
+
 def _checked(
     users: "pl.Series",
     items: "pl.Series",
@@ -306,41 +359,11 @@ def _checked(
     times: Indices | None = None,
     lines: Sequence[int] | None = None,
 ) -> tuple[Rows, tuple[str, ...]]:
-    """Check the columns and treat missing ratings; return the rows and notes on dropped ones."""
-    import polars as pl
-
-    choice("missing", missing, MISSING, error=DataError)
-    if not len(users) == len(items) == len(values) or values.ndim != 1:
-        raise DataError(
-            f"got {len(users)} users, {len(items)} items and ratings of shape {values.shape}; "
-            "pass one of each per rating."
-        )
-    refuse_extreme(
-        values,
-        lambda k: f"in row {k} (counting from 0)" if lines is None else f"on line {lines[k]}",
-    )
-    known = np.isfinite(values)
-    n_unknown = int((~known).sum())
-    assumed: tuple[str, ...] = ()
-    if n_unknown:
-        rows = np.flatnonzero(~known)
-        if missing == "error":
-            raise DataError(
-                f"{n_unknown} of {len(values)} ratings are missing, NaN or infinite "
-                f"({places(rows, lines)}); remove those rows, or use ",
-                Option("missing", "drop"),
-                ".",
-            )
-        if n_unknown == len(values):
-            raise DataError("all ratings are missing, NaN or infinite; provide at least one.")
-        assumed += (f"{n_unknown} rows without a rating were dropped.",)
-        mask = pl.Series(known)
-        users, items, values = users.filter(mask), items.filter(mask), values[known]
-        agents = None if agents is None else agents.filter(mask)
-        times = None if times is None else times[known]
+    """Check the columns of ratings and their scale."""
+    rows, assumed = checked_rows(users, items, values, agents, missing, times=times, lines=lines)
     if scale is not None:
-        refuse_outside(scale, values, users, items)
-    return Rows(users, items, values, agents, times=times), assumed
+        refuse_outside(scale, rows.values, rows.users, rows.items)
+    return rows, assumed
 
 
 def united(columns: "Sequence[pl.Series]", what: str) -> "pl.Series":

@@ -16,12 +16,16 @@ from grassvine.foundations.options import choice
 
 @dataclass(frozen=True, slots=True)
 class RatingRules:
-    """How to treat repeated pairs, missing ratings and users with several owners; the scale."""
+    """How to treat repeated pairs, missing ratings and users with several owners; the scale.
+
+    With ``events``, the values are counts, and those of repeated pairs are added up.
+    """
 
     duplicates: Duplicates = "error"
     missing: Missing = "error"
     scale: Scale | None = None
     shared_users: SharedUsers = "separate"
+    events: bool = False
 
     def __post_init__(self) -> None:
         """Check the choices."""

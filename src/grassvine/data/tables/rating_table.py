@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Duplicates = Literal["error", "mean", "last"]
 DUPLICATES = ("error", "mean", "last")
+SUM = "sum"  # of events, whose counts are added
 RATING_BYTES = 200  # peak memory per rating while a model is fitted; measured with 1.8 million
 SharedUsers = Literal["separate", "error"]
 SHARED_USERS = ("separate", "error")
@@ -196,7 +197,7 @@ def make_table(
     The order of the rows does not affect any bit of the result, except with ``duplicates="last"``
     among ratings with equal times or without times.
     """
-    choice("duplicates", duplicates, DUPLICATES, error=DataError)
+    choice("duplicates", duplicates, (*DUPLICATES, SUM), error=DataError)
     choice("shared_users", shared_users, SHARED_USERS, error=DataError)
     require_ratings_memory(len(rows.values), f"a table of {len(rows.values):,} ratings")
     done = part_of(watch, 0.0, 1.0)
@@ -214,7 +215,8 @@ def make_table(
             assumed += (separate_note(owned.note),)
         users, user, owners = owned.users, owned.user, owned.owners
     value = rows.values
-    order = np.argsort(value if duplicates == "mean" else rows.time_order(), kind="stable")
+    in_order = duplicates in ("mean", SUM)
+    order = np.argsort(value if in_order else rows.time_order(), kind="stable")
     done(BY_TIME)
     order = order[order_of_entries(user[order], item[order], len(items))]
     user, item, value = user[order], item[order], value[order]
@@ -226,18 +228,22 @@ def make_table(
             _refuse_duplicates(users.at(user[1:][again]), items.at(item[1:][again]))
         first = np.flatnonzero(np.append(True, ~again))
         last = np.append(first[1:], len(value)) - 1
-        if duplicates == "mean":
+        if in_order:
             # they are in ascending order, so that the order of the rows changes no bit
-            value = np.add.reduceat(value, first) / (last - first + 1)
+            value = np.add.reduceat(value, first)
+            if duplicates == "mean":
+                value /= last - first + 1
         else:
             value = value[last]
         user, item = user[last], item[last]
         last_one = "the last one" if rows.times is None else "the latest one"
-        what = "their mean" if duplicates == "mean" else last_one
-        repeat = counted(n_repeated, "rating repeats", "ratings repeat")
-        assumed += (f"{repeat} a user and an item; {what} was taken.",)
+        done_with = {"mean": "their mean was taken", SUM: "their counts were added"}
+        resolved = done_with.get(duplicates, f"{last_one} was taken")
+        noun = "event" if duplicates == SUM else "rating"
+        repeat = counted(n_repeated, f"{noun} repeats", f"{noun}s repeat")
+        assumed += (f"{repeat} a user and an item; {resolved}.",)
     ratings = Ratings.from_arrays(user, item, value, n_users=len(users), n_items=len(items))
-    if ratings.n_values > 1 and np.ptp(ratings.values) == 0:
+    if duplicates != SUM and ratings.n_values > 1 and np.ptp(ratings.values) == 0:
         assumed += (f"All ratings are {ratings.values[0]:g}; there is nothing to learn.",)
     return RatingTable(users, items, ratings, owners, agents, assumed)
 

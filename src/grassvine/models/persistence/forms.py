@@ -11,6 +11,8 @@ from grassvine.data.ratings import Ratings
 from grassvine.foundations.errors import ModelError
 from grassvine.models.persistence.sealed import check_keys
 from grassvine.models.persistence.tensors import Layout, Tensor
+from grassvine.models.ranking_model import RankingModel
+from grassvine.models.ranking_parts import RankedItems, RankedUsers
 from grassvine.models.rating_parts import (
     BayesianSolver,
     BiasedSolver,
@@ -20,16 +22,19 @@ from grassvine.models.rating_parts import (
     UserSolver,
 )
 from grassvine.models.ratings import RatingsModel
+from grassvine.models.scorers import FactorScorer, RegressionScorer
 from grassvine.models.subspace import SubspaceModel
 from grassvine.models.task_parts import FeaturePart, PriorPart, TaskPart
 from grassvine.models.tasks import TasksModel
 from grassvine.sums.bayes.model import BayesianModel
 from grassvine.sums.hierarchical.prior import CoefficientPrior
+from grassvine.sums.implicit.ease import ItemRegressions
+from grassvine.sums.implicit.model import ImplicitModel, Strengths
 
 if TYPE_CHECKING:
     import polars as pl
 
-Model: TypeAlias = RatingsModel | TasksModel | SubspaceModel
+Model: TypeAlias = RatingsModel | RankingModel | TasksModel | SubspaceModel
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -165,20 +170,83 @@ class RatingsForm:
         return RatingsModel(part, None if private is None else self._users(part, private))
 
     def _users(self, shared: ItemPart, private: Part) -> UserPart:
+        seen = _seen(private, len(shared.items))
         arrays = private.arrays
-        counts, items = arrays["seen_counts"], arrays["seen_items"]
-        n_items = len(shared.items)
-        # Bound each count first: the sum of malicious counts could overflow.
-        if (counts < 0).any() or (counts > n_items).any() or counts.sum() != len(items):
-            raise ModelError("the rating counts do not add up; save the model again.")
-        users = np.repeat(np.arange(len(counts)), counts)
-        if len(items) and not (items.min() >= 0 and items.max() < n_items):
-            raise ModelError("a rating refers to a missing item; save the model again.")
-        if (np.diff(users * n_items + items) <= 0).any():
-            raise ModelError("the ratings of a user are not sorted by item; save the model again.")
-        starts = np.concatenate([[0], np.cumsum(counts)])
-        seen = Ratings(n_items, starts, items, arrays["seen_values"])
         return UserPart(_users(private.ids), arrays["weights"], arrays["biases"], seen)
+
+
+EVENTS = {
+    "seen_counts": Tensor("I64", ("users",)),
+    "seen_items": Tensor("I32", ("events",)),
+    "seen_values": Tensor("F64", ("events",)),
+}
+
+
+class RankingForm:
+    """Storage of ranking models by factors; events are stored user by user."""
+
+    kind = "ranking"
+    shared = Shape(
+        {
+            "factors": Tensor("F64", ("items", "rank")),
+            "popularity": Tensor("F64", ("items",)),
+            "counts": Tensor("I64", ("items",)),
+        },
+        "items",
+        ascending=True,
+    )
+    private: Shape | None = Shape(EVENTS, "users", ascending=True)
+
+    def split(self, model: RankingModel) -> tuple[Part, Part | None]:
+        """Split a ranking model into its parts."""
+        scorer = model.shared.scorer
+        assert isinstance(scorer, FactorScorer)
+        fitted = scorer.model
+        arrays = {
+            "factors": fitted.factors,
+            "popularity": fitted.popularity,
+            "counts": model.shared.counts,
+        }
+        numbers = {name: float(value) for name, value in asdict(fitted.strengths).items()}
+        return Part(numbers, arrays, model.shared.items.series), _events(model)
+
+    def combine(self, shared: Part, private: Part | None) -> RankingModel:
+        """Combine the parts of a ranking model."""
+        wanted = set(Strengths.__dataclass_fields__)
+        numbers = check_keys("the entry 'numbers'", shared.numbers, wanted)
+        arrays = shared.arrays
+        fitted = ImplicitModel(arrays["factors"], arrays["popularity"], Strengths(**numbers))
+        items = RankedItems(Ids(shared.ids), arrays["counts"], FactorScorer(fitted))
+        return _ranking_model(items, private)
+
+
+class RegressionForm:
+    """Storage of ranking models by regressions between items."""
+
+    kind = "item regressions"
+    shared = Shape(
+        {
+            "coefficients": Tensor("F64", ("items", "items")),
+            "counts": Tensor("I64", ("items",)),
+        },
+        "items",
+        ascending=True,
+    )
+    private: Shape | None = Shape(EVENTS, "users", ascending=True)
+
+    def split(self, model: RankingModel) -> tuple[Part, Part | None]:
+        """Split a ranking model into its parts."""
+        scorer = model.shared.scorer
+        assert isinstance(scorer, RegressionScorer)
+        arrays = {"coefficients": scorer.model.coefficients, "counts": model.shared.counts}
+        return Part({}, arrays, model.shared.items.series), _events(model)
+
+    def combine(self, shared: Part, private: Part | None) -> RankingModel:
+        """Combine the parts of a ranking model."""
+        check_keys("the entry 'numbers'", shared.numbers, set())
+        scorer = RegressionScorer(ItemRegressions(shared.arrays["coefficients"]))
+        items = RankedItems(Ids(shared.ids), shared.arrays["counts"], scorer)
+        return _ranking_model(items, private)
 
 
 class TasksForm:
@@ -311,6 +379,8 @@ class SubspaceForm:
 
 FORMS: Mapping[str, Form] = {
     "ratings": RatingsForm(),
+    "ranking": RankingForm(),
+    "item regressions": RegressionForm(),
     "tasks": TasksForm(),
     "hierarchical tasks": HierarchicalForm(),
     "subspace": SubspaceForm(),
@@ -328,8 +398,46 @@ def form_of(model: Model) -> Form:
     """Return the storage form of a model."""
     if isinstance(model, TasksModel) and isinstance(model.shared, PriorPart):
         return FORMS["hierarchical tasks"]
+    if isinstance(model, RankingModel):
+        factors = isinstance(model.shared.scorer, FactorScorer)
+        return FORMS["ranking" if factors else "item regressions"]
     kinds = {RatingsModel: "ratings", TasksModel: "tasks", SubspaceModel: "subspace"}
     return FORMS[kinds[type(model)]]
+
+
+def _events(model: RankingModel) -> Part | None:
+    """Return the private part of a ranking model."""
+    private = model.private
+    if private is None:
+        return None
+    seen = {
+        "seen_counts": private.counts,
+        "seen_items": private.seen.items,
+        "seen_values": private.seen.values,
+    }
+    return Part({}, seen, _user_ids(private.users))
+
+
+def _ranking_model(items: RankedItems, private: Part | None) -> RankingModel:
+    if private is None:
+        return RankingModel(items)
+    seen = _seen(private, len(items.items))
+    return RankingModel(items, RankedUsers(_users(private.ids), seen))
+
+
+def _seen(private: Part, n_items: int) -> Ratings:
+    """Return the entries of users, which are stored user by user."""
+    counts, items = private.arrays["seen_counts"], private.arrays["seen_items"]
+    # Bound each count first: the sum of malicious counts could overflow.
+    if (counts < 0).any() or (counts > n_items).any() or counts.sum() != len(items):
+        raise ModelError("the rating counts do not add up; save the model again.")
+    users = np.repeat(np.arange(len(counts)), counts)
+    if len(items) and not (items.min() >= 0 and items.max() < n_items):
+        raise ModelError("a rating refers to a missing item; save the model again.")
+    if (np.diff(users * n_items + items) <= 0).any():
+        raise ModelError("the ratings of a user are not sorted by item; save the model again.")
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    return Ratings(n_items, starts, items, private.arrays["seen_values"])
 
 
 def _user_ids(users: Ids) -> "pl.Series":

@@ -1,0 +1,330 @@
+"""Fitted ranking models: recommendations with their reasons, and fold-in of new users."""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grassvine.data.ids import UNKNOWN, Ids, as_column
+from grassvine.data.ratings import Ratings
+from grassvine.foundations.arrays import Array, Indices
+from grassvine.foundations.described import Described
+from grassvine.foundations.errors import DataError
+from grassvine.foundations.options import whole_number
+from grassvine.foundations.watch import Watch
+from grassvine.models.fold_in import UnknownItems, in_catalogue
+from grassvine.models.new_items import with_new_items
+from grassvine.models.ranking import BLOCK, best, best_in_row, entries
+from grassvine.models.ranking_parts import RankedItems, RankedUsers
+from grassvine.models.unknown import (
+    FALLBACK,
+    OnUnknown,
+    check_known,
+    check_on_unknown,
+    warn_unknown,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+
+WHY_USER = "it has no events of such users"
+WHY_ITEM = "it has no events of such items"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Explanation:
+    """Why a user gets an item: the score is the popularity plus the sum of the shares.
+
+    Attributes
+    ----------
+    score : float
+    popularity : float
+        What the user would get whatever the events were, but for their number.
+    shares : data frame
+        The columns are item, one of the user's own, and share, what it adds; largest first.
+    """
+
+    score: float
+    popularity: float
+    shares: "pl.DataFrame"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RankingFoldIn:
+    """A model with users added, and the number of events that were dropped."""
+
+    model: "RankingModel"
+    n_dropped: int
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RankingModel(Described):
+    """A model of what users choose.
+
+    Users and items are identified by their ids. They are *known* if they have at least one event.
+    A model without a private part knows no users, but can fold them in.
+    """
+
+    shared: RankedItems
+    private: RankedUsers | None = None
+
+    def __post_init__(self) -> None:
+        """Check that the parts are consistent."""
+        if self.private is not None and self.private.seen.n_items != len(self.shared.items):
+            raise DataError(
+                f"the shared part has {len(self.shared.items)} items and the private part "
+                f"{self.private.seen.n_items}; pass two parts of the same model."
+            )
+
+    def recommend(
+        self,
+        users: object = None,
+        k: int = 10,
+        *,
+        exclude_seen: bool = True,
+        exclude: object = None,
+        candidates: object = None,
+        min_users: int = 1,
+        on_unknown: OnUnknown = "raise",
+        owners: object = None,
+        watch: Watch | None = None,
+    ) -> "pl.DataFrame":
+        """Return the k items with the highest scores for each user.
+
+        The columns are user, item, score, rank (from 1) and known, and owner after user if several
+        owners have users of the same id. A user may get fewer than k items.
+
+        Parameters
+        ----------
+        users : list, array or series of ids, optional
+            By default, all users with events.
+        k : int, default=10
+        exclude_seen : bool, default=True
+            Whether to exclude items that the user has chosen before.
+        exclude : list, array or series of item ids, optional
+            Items to leave out; unknown ones are ignored.
+        candidates : list, array or series of item ids, optional
+            The only items to choose from; unknown ones are ignored.
+        min_users : int, default=1
+            Leave out items that fewer users have chosen.
+        on_unknown : {"raise", "nan", "fallback", "warn"}, default="raise"
+            What to do with unknown users; ``"fallback"`` recommends the items that most users have
+            chosen, ``"warn"`` does the same with a warning, and ``"nan"`` returns one row without
+            an item and with rank 0.
+        owners : list, array or series, optional
+            The owner of each user; needed for user ids that several owners have.
+        watch : callable, optional
+            Called with the completed fraction as it grows.
+        """
+        import polars as pl
+
+        check_on_unknown(on_unknown)
+        if users is None:
+            private = self._private("recommend for all users")
+            user = np.flatnonzero(private.counts > 0)
+            asked = private.users.at(user)
+        else:
+            asked = as_column(users, "user")
+            user = self._users(asked, on_unknown, owners)
+        known = user != UNKNOWN
+        if on_unknown == "warn":
+            warn_unknown("users", {"user": (asked, known)}, "they get the most chosen items")
+        allowed = self._allowed(exclude, candidates, min_users)
+        items, scores = self.best_by_number(user, k, allowed, exclude_seen, watch)
+        if on_unknown in FALLBACK and not known.all():
+            items[~known], scores[~known] = self._popular(items.shape[1], allowed)
+        shown = items != UNKNOWN
+        ranks = np.where(shown, np.arange(1, items.shape[1] + 1), 0)
+        if on_unknown == "nan":
+            shown[~known, 0] = True
+        row, _ = np.nonzero(shown)
+        places = pl.Series(items[shown])
+        return pl.DataFrame(
+            {
+                "user": asked.gather(row),
+                **self._owners(user[row]),
+                "item": self.shared.items.series.gather(places.set(places == UNKNOWN, None)),
+                "score": scores[shown],
+                "rank": ranks[shown],
+                "known": known[row],
+            }
+        )
+
+    def best_by_number(
+        self,
+        user: Indices,
+        k: int,
+        allowed: NDArray[np.bool_] | None = None,
+        exclude_seen: bool = True,
+        watch: Watch | None = None,
+    ) -> tuple[Indices, Array]:
+        """Return the best items of each user by number, padded with −1, and their scores."""
+        k = min(whole_number("k", k, least=1), len(self.shared.items))
+        items = np.full((len(user), k), UNKNOWN)
+        scores = np.full((len(user), k), np.nan)
+        left_out = ~(self._allowed(None, None, 1) if allowed is None else allowed)
+        rows = np.flatnonzero(user != UNKNOWN)
+        size = max(1, BLOCK // len(self.shared.items))
+        for first in range(0, len(rows), size):
+            some = rows[first : first + size]
+            events = self._private("recommend").seen.choose_users(user[some])
+            found = self.shared.scorer.scores(events)
+            found[:, left_out] = -np.inf
+            if exclude_seen:
+                found[entries(events, np.arange(len(some)))] = -np.inf
+            items[some], scores[some] = best(found, k)
+            if watch is not None:
+                watch(min(first + size, len(rows)) / len(rows))
+        return items, scores
+
+    def explain(self, user: object, item: object, *, owner: object = None) -> Explanation:
+        """Return what each of the user's own events adds to the score of an item.
+
+        The shares and the popularity add up to the score exactly, but for rounding.
+        """
+        import polars as pl
+
+        owners = None if owner is None else [owner]
+        number = self._users(as_column([user], "user"), "raise", owners)[0]
+        place = self._items(as_column([item], "item"))[0]
+        events = self._private("explain").seen.choose_users(np.array([number]))
+        shares, rest = self.shared.scorer.shares(events, int(place))
+        order = np.argsort(-shares, kind="stable")
+        frame = pl.DataFrame(
+            {"item": self.shared.items.at(events.items[order]), "share": shares[order]}
+        )
+        score = float(self.shared.scorer.scores(events)[0, place])
+        return Explanation(score, rest, frame)
+
+    def similar_items(self, item: object, k: int = 10) -> "pl.DataFrame":
+        """Return the k items most similar to an item.
+
+        The columns are item, similarity (the cosine of the factors, or the regression coefficient)
+        and rank (from 1).
+        """
+        import polars as pl
+
+        number = self._items(as_column([item], "item"))[0]
+        values = self.shared.scorer.similarities(int(number))
+        values[self.shared.counts == 0] = -np.inf
+        values[number] = -np.inf
+        places, found = best_in_row(values, k)
+        ranks = np.arange(1, len(places) + 1)
+        return pl.DataFrame(
+            {"item": self.shared.items.at(places), "similarity": found, "rank": ranks}
+        )
+
+    def fold_in(
+        self, users: Ids, items: Ids, events: Ratings, unknown_items: UnknownItems = "raise"
+    ) -> RankingFoldIn:
+        """Return a model of new users only, with the shared part fixed.
+
+        Parameters
+        ----------
+        users, items : Ids
+        events : Ratings
+            Indexed by position in ``users`` and ``items``.
+        unknown_items : {"raise", "drop"}, default="raise"
+            What to do with events of unknown items.
+        """
+        table, n_dropped = in_catalogue(self.shared, users, items, events, unknown_items)
+        return RankingFoldIn(replace(self, private=RankedUsers(users, table)), n_dropped)
+
+    def with_items(self, users: Ids, items: Ids, events: Ratings) -> "RankingModel":
+        """Return the model with rows of the items in these events that it does not know yet.
+
+        The rows are solved from these events and the users' others, with all other items fixed; see
+        :mod:`grassvine.sums.implicit.new_items`. Users are not added.
+        """
+        shared, private = with_new_items(self.shared, self.private, users, items, events)
+        return replace(self, shared=shared, private=private)
+
+    def with_users(
+        self, users: Ids, items: Ids, events: Ratings, unknown_items: UnknownItems = "raise"
+    ) -> RankingFoldIn:
+        """Return the model with these users added; the parameters are those of :meth:`fold_in`.
+
+        Events of a user already in the model are added to the old ones.
+        """
+        if self.private is None:
+            return self.fold_in(users, items, events, unknown_items)
+        table, n_dropped = in_catalogue(self.shared, users, items, events, unknown_items)
+        return RankingFoldIn(replace(self, private=self.private.joined(users, table)), n_dropped)
+
+    def _facts(self) -> dict[str, object]:
+        private = self.private
+        users = (
+            {"users": "none (the private part is missing)"}
+            if private is None
+            else {"users": len(private.users), "events": private.seen.n_values}
+        )
+        scorer = type(self.shared.scorer).__name__
+        rank = {"rank": self.shared.scorer.rank} if self.shared.scorer.rank else {}
+        return {"scorer": scorer, **rank, "items": len(self.shared.items), **users}
+
+    def _allowed(self, exclude: object, candidates: object, min_users: object) -> NDArray[np.bool_]:
+        """Return which items may be recommended."""
+        allowed = self.shared.counts >= whole_number("min_users", min_users, least=1)
+        if candidates is not None:
+            chosen = np.zeros(len(allowed), dtype=bool)
+            chosen[self._known_numbers(candidates)] = True
+            allowed &= chosen
+        if exclude is not None:
+            allowed[self._known_numbers(exclude)] = False
+        if not allowed.any():
+            raise DataError(
+                "no item is left to recommend; exclude fewer, name more candidates, or lower "
+                "min_users."
+            )
+        return allowed
+
+    def _known_numbers(self, ids: object) -> Indices:
+        column = as_column(ids, "item")
+        if not len(column):
+            return np.empty(0, dtype=np.int64)
+        numbers = self.shared.items.numbers(column, "item")
+        return numbers[numbers != UNKNOWN]
+
+    def _users(self, asked: "pl.Series", on_unknown: OnUnknown, owners: object = None) -> Indices:
+        """Return indices of users, ``UNKNOWN`` for users without events."""
+        if self.private is None:
+            numbers, why = np.full(len(asked), UNKNOWN), "it was fitted or loaded without users"
+        else:
+            numbers = self.private.users.numbers(asked, "user", owners)
+            numbers = np.where(self.private.counts[numbers] > 0, numbers, UNKNOWN)
+            why = WHY_USER
+        if on_unknown == "raise":
+            check_known("user", asked, numbers != UNKNOWN, why)
+        return numbers
+
+    def _items(self, asked: "pl.Series") -> Indices:
+        """Return indices of known items."""
+        numbers = self.shared.items.numbers(asked, "item")
+        numbers = np.where(self.shared.counts[numbers] > 0, numbers, UNKNOWN)
+        check_known("item", asked, numbers != UNKNOWN, WHY_ITEM)
+        return numbers
+
+    def _owners(self, user: Indices) -> "dict[str, pl.Series]":
+        """Return a column of the owners of users, if users are identified by id and owner."""
+        import polars as pl
+
+        if self.private is None or self.private.users.owners is None:
+            return {}
+        places = pl.Series(user)
+        return {"owner": self.private.users.owners.gather(places.set(places == UNKNOWN, None))}
+
+    def _private(self, wanted_for: str) -> RankedUsers:
+        if self.private is None:
+            raise DataError(
+                f"{wanted_for} needs users, but this model was fitted or loaded without them; "
+                "fold users in, or load its private part."
+            )
+        return self.private
+
+    def _popular(self, k: int, allowed: NDArray[np.bool_]) -> tuple[Indices, Array]:
+        """Return the k items that most users have chosen, and their shares of all events."""
+        counts = np.where(allowed, self.shared.counts, 0)
+        order = np.argsort(-counts, kind="stable")[:k]
+        shares = self.shared.counts[order] / max(int(self.shared.counts.sum()), 1)
+        return np.where(counts[order] > 0, order, UNKNOWN), shares

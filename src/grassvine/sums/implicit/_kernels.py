@@ -1,0 +1,179 @@
+"""Per-user ridge regressions of implicit feedback, compiled once for all ranks.
+
+A user has events of confidence v with items of rows X_i = (A_i, b_i), and the level s of b. With
+o = s·b_i, B = Σ v A_iA_iᵀ and the common matrix C = a₀XᵀX,
+
+    S w = Σ v(1 − o)A_i − s·C_{A,b},  S = B + C_{A,A} + ρI,   e = v(1 − o − A_i·w)
+
+The computation is organised as in ``problems/_kernels.py``; rows are scaled by √v.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from grassvine.foundations.arrays import Array, Indices
+from grassvine.problems._kernels import (
+    _combine,
+    _compiled,
+    _factorise,
+    _gram,
+    _scratch,
+    _solve,
+)
+
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+
+def _kernel(function: Kernel) -> Kernel:
+    return _compiled(function)
+
+
+@_kernel
+def evaluate_users(
+    first: int,
+    last: int,
+    starts: Indices,
+    items: Any,
+    confidences: Array,
+    rows_of_items: Array,
+    common: Array,
+    levels: Array,
+    ridges: Array,
+    gradient: Array,
+    gram: Array,
+    totals: Array,
+) -> None:
+    """Add −Σ e(w, s) at each item, Σ(w, s)(w, s)ᵀ and, in ``totals``, cost and squared error."""
+    width = rows_of_items.shape[1]
+    rank = width - 1
+    rows, products, factor = _scratch(first, last, starts, rank)
+    fitted = np.empty(rows.shape[1])
+    solution, right = np.empty(width), np.empty(rank)
+    matrix = common[:rank, :rank].copy()
+    # Local accumulator: small sums of two threads might share a cache line.
+    own_gram = np.zeros((width, width))
+    cost = squared_error = 0.0
+    for user in range(first, last):
+        start, count = starts[user], starts[user + 1] - starts[user]
+        if count == 0:
+            continue
+        level = levels[user]
+        squares = _prepare(items, confidences, start, count, rows_of_items, level, rows)
+        _gram(rows, count, products)
+        for a in range(rank):
+            matrix[a, a] = common[a, a] + ridges[user]
+            right[a] = products[rank, a] - level * common[rank, a]
+        _factorise(products, rank, 0.0, matrix, factor)
+        _solve(factor, rank, right, solution)
+        solution[rank] = level
+        _combine(rows, count, solution[:rank], fitted)
+        cost += squares + level * level * common[rank, rank]
+        for a in range(rank):
+            cost -= right[a] * solution[a]
+        for a in range(width):
+            for b in range(width):
+                own_gram[a, b] += solution[a] * solution[b]
+        for k in range(count):
+            item = np.uint32(items[start + k])
+            root = np.sqrt(confidences[start + k])
+            error = rows[rank, k] - fitted[k]  # √v(1 − o − A_i·w)
+            squared_error += error * error
+            error *= root
+            for a in range(width):
+                gradient[item, a] -= error * solution[a]
+    gram += own_gram
+    totals[0] += cost
+    totals[1] += squared_error
+
+
+@_kernel
+def solve_users(
+    first: int,
+    last: int,
+    starts: Indices,
+    items: Any,
+    confidences: Array,
+    rows_of_items: Array,
+    common: Array,
+    levels: Array,
+    ridges: Array,
+    solutions: Array,
+) -> None:
+    """Write (w, s) of each user; also of a user without events, who has no terms but s."""
+    width = rows_of_items.shape[1]
+    rank = width - 1
+    rows, products, factor = _scratch(first, last, starts, rank)
+    right = np.empty(rank)
+    matrix = common[:rank, :rank].copy()
+    for user in range(first, last):
+        start, count = starts[user], starts[user + 1] - starts[user]
+        level = levels[user]
+        solutions[user, rank] = level
+        if count == 0:
+            continue
+        _prepare(items, confidences, start, count, rows_of_items, level, rows)
+        _gram(rows, count, products)
+        for a in range(rank):
+            matrix[a, a] = common[a, a] + ridges[user]
+            right[a] = products[rank, a] - level * common[rank, a]
+        _factorise(products, rank, 0.0, matrix, factor)
+        _solve(factor, rank, right, solutions[user])
+
+
+@_kernel
+def _prepare(
+    items: Any,
+    confidences: Array,
+    start: int,
+    count: int,
+    rows_of_items: Array,
+    level: float,
+    rows: Array,
+) -> float:
+    """Copy √v A_i and, below, √v(1 − o), one column per event; return Σ v(1 − o)²."""
+    rank = rows_of_items.shape[1] - 1
+    squares = 0.0
+    for k in range(count):
+        item = np.uint32(items[start + k])
+        root = np.sqrt(confidences[start + k])
+        for a in range(rank):
+            rows[a, k] = root * rows_of_items[item, a]
+        target = root * (1.0 - level * rows_of_items[item, rank])
+        rows[rank, k] = target
+        squares += target * target
+    return squares
+
+
+@_kernel
+def add_item_gram(starts: Indices, items: Any, confidences: Array, gram: Array) -> None:
+    """Add the lower triangle of Σ over users of xxᵀ, where x are the user's confidences."""
+    for user in range(len(starts) - 1):
+        for k in range(starts[user], starts[user + 1]):
+            row = gram[np.uint32(items[k])]
+            scale = confidences[k]
+            for other in range(starts[user], k + 1):  # items ascend within a user
+                row[np.uint32(items[other])] += scale * confidences[other]
+
+
+@_kernel
+def regression_error(starts: Indices, items: Any, confidences: Array, coefficients: Array) -> float:
+    """Return Σ(x − xB)² at the events, with the users' rows x of confidences."""
+    longest = 0
+    for user in range(len(starts) - 1):
+        longest = max(longest, starts[user + 1] - starts[user])
+    residuals = np.empty(longest)
+    total = 0.0
+    for user in range(len(starts) - 1):
+        start, count = starts[user], starts[user + 1] - starts[user]
+        for k in range(count):
+            residuals[k] = confidences[start + k]
+        for k in range(count):
+            row = coefficients[np.uint32(items[start + k])]
+            scale = confidences[start + k]
+            for other in range(count):
+                residuals[other] -= scale * row[np.uint32(items[start + other])]
+        for k in range(count):
+            total += residuals[k] * residuals[k]
+    return total
