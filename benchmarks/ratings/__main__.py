@@ -11,7 +11,7 @@ import platform
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -35,16 +35,19 @@ def measure(
     done: Sequence[Mapping[str, Any]],
 ) -> Iterator[dict[str, Any]]:
     """Measure what a row lacks."""
+    splits = islice(ROWS[row].splits(folder), n_splits)
     try:
-        for place, split in enumerate(islice(ROWS[row].splits(folder), n_splits)):
-            known = [one for one in done if one["row"] == row and one.get("split") == split.name]
-            fitted = {one["method"] for one in known if one["kind"] == "error"}
-            yield from errors(split, [one for one in methods if one not in fitted])
-            compared = {one["agents"] for one in known if one["kind"] == "agents"}
-            if not place and set(agents) - compared:
-                yield from by_agents(split, methods[0], agents)
+        first = next(splits)
     except (DataError, MissingExtra) as absent:
         yield {"kind": "skipped", "why": str(absent)}
+        return
+    for split in chain([first], splits):
+        known = [one for one in done if one["row"] == row and one.get("split") == split.name]
+        fitted = {one["method"] for one in known if one["kind"] == "error"}
+        yield from errors(split, [one for one in methods if one not in fitted])
+        compared = {one["agents"] for one in known if one["kind"] == "agents"}
+        if split is first and set(agents) - compared:
+            yield from by_agents(split, methods[0], agents)
 
 
 def main() -> None:

@@ -42,9 +42,10 @@ def by_agents(split: Split, method: str, numbers: Sequence[int]) -> Iterator[dic
 
 def _scores(split: Split, found: Predicted) -> dict[str, Any]:
     seen, truth = split.train.ratings.values, split.test.ratings.values
-    residuals = np.clip(found.ratings, seen.min(), seen.max()) - truth
+    residuals, known = np.clip(found.ratings, seen.min(), seen.max()) - truth, split.known
     return {
         "rmse": float(np.sqrt(np.mean(residuals**2))),
+        "rmse_known": float(np.sqrt(np.mean(residuals[known] ** 2))),
         "mae": float(np.mean(np.abs(residuals))),
         "cpu_seconds": found.cpu_seconds,
         "bytes": found.bytes,
@@ -52,5 +53,5 @@ def _scores(split: Split, found: Predicted) -> dict[str, Any]:
         "rank": found.rank,
         "n_train": len(seen),
         "n_test": len(truth),
-        "known": split.known,
+        "known": float(np.mean(known)),
     }

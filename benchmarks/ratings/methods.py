@@ -36,12 +36,12 @@ Fit = Callable[[Split, int], Predicted]
 
 def _ours(**options: object) -> Fit:
     def fit(split: Split, agents: int) -> Predicted:
-        estimator = MatrixCompleter(agents=agents, on_unknown="fallback", **options)  # type: ignore[arg-type]
+        estimator = MatrixCompleter(agents=agents, network="star", **options)  # type: ignore[arg-type]
         users, items = split.test.ratings.users_of_values(), split.test.ratings.items
         ids = split.test.users.at(users), split.test.items.at(items)
 
         def fit_and_predict() -> Array:
-            return estimator.fit(split.train).model_.predict(*ids).ratings
+            return estimator.fit(split.train).model_.predict(*ids, "fallback").ratings
 
         ratings, took = timed(fit_and_predict)
         return Predicted(
@@ -72,7 +72,7 @@ METHODS: Mapping[str, Fit] = {
 
 def warm_up(methods: Sequence[str]) -> None:
     """Fit a small table, so that importing and compiling are not measured."""
-    table = ratings_from_matrix(np.arange(1.0, 13.0).reshape(4, 3) % 5 + 1.0)
+    table = ratings_from_matrix(np.arange(600.0).reshape(30, 20) % 7 % 5 + 1.0)
     (split,) = random_splits(table, 0.2, 1)
     for method in methods:
         with suppress(MissingExtra):

@@ -20,14 +20,14 @@ LABELS = {
 
 INTRODUCTION = """# Ratings: the field's own tables
 
-`python -m benchmarks.ratings` wrote this page. It fits the training part of each split and predicts
-all ratings of its test part, also those of users and items without training ratings; predictions
-are clipped to the range of the training ratings. *Default* is `MatrixCompleter()`: nothing is chosen
-by hand and nothing is chosen on a test part. Errors are root mean squared errors: the mean over
-splits ± its standard error. *Default is better by* is the mean of the differences on the same splits
-± its standard error. CPU seconds are those of one fit with its predictions, by one agent in one
-thread. Published figures are the authors', on their splits; the last column says on what they chose
-the number of epochs.
+`python -m benchmarks.ratings` wrote this page. It fits the training part of each split and
+predicts all ratings of its test part, also those of users and items without training ratings;
+predictions are clipped to the range of the training ratings. *Default* is `MatrixCompleter()`:
+nothing is chosen by hand, and nothing on a test part. Errors are means over splits ± their standard
+errors; *of known* is the RMSE of the test ratings whose user and item have training ratings;
+*default is better by* is the mean difference of RMSE on the same splits. CPU seconds are
+those of one fit with its predictions, by one agent in one thread. Published figures are the
+authors', on their splits; the last column says on what they chose the number of epochs.
 """
 
 
@@ -61,9 +61,10 @@ def _of_errors(errors: Sequence[Result]) -> str:
     first = errors[0]
     lines = [
         f"{_plural(len(splits), 'split')}, {first['n_train']:,} ratings for training and "
-        f"{first['n_test']:,} for testing, {first['known']:.1%} of them of known users and items.\n",
-        "| method | rank | RMSE | MAE | default is better by | CPU s |",
-        "|---|---:|---:|---:|---:|---:|",
+        f"{first['n_test']:,} for testing, {first['known']:.1%} of them of known users and "
+        "items.\n",
+        "| method | rank | RMSE | of known | MAE | default is better by | CPU s |",
+        "|---|---:|---:|---:|---:|---:|---:|",
     ]
     reference = by_method.get("default", {})
     for method, ones in by_method.items():
@@ -74,8 +75,8 @@ def _of_errors(errors: Sequence[Result]) -> str:
         better = np.array([ones[one]["rmse"] - reference[one]["rmse"] for one in common])
         difference = "" if method == "default" or not common else _mean(better, sign="+")
         lines.append(
-            f"| {LABELS[method]} | {_number(rank)} | {_mean(rmse)} | {_digits(mae.mean())} | "
-            f"{difference} | {cpu.mean():.1f} |"
+            f"| {LABELS[method]} | {_number(rank)} | {_mean(rmse)} | "
+            f"{_digits(known.mean())} | {_digits(mae.mean())} | {difference} | {cpu.mean():.1f} |"
         )
     text = "\n".join(lines) + "\n"
     if "u1" in splits:
@@ -94,8 +95,8 @@ def _of_intervals(errors: Sequence[Result]) -> str:
             _column(ones, name) for name in ("coverage", "coverage_widest", "width")
         )
         lines.append(
-            f"90% intervals of {LABELS[method]}: coverage {coverage.mean():.3f}, in the fifth of the "
-            f"largest standard deviations {least.mean():.3f}; mean width {width.mean():.2f}.\n"
+            f"90% intervals of {LABELS[method]}: coverage {coverage.mean():.3f}, in the fifth of "
+            f"the largest standard deviations {least.mean():.3f}; mean width {width.mean():.2f}.\n"
         )
     return "\n".join(lines)
 

@@ -35,12 +35,13 @@ class Split:
         return cls(name, *parts)
 
     @property
-    def known(self) -> float:
-        """The share of test ratings whose user and item have training ratings."""
+    def known(self) -> NDArray[np.bool_]:
+        """Whether user and item of each test rating have training ratings."""
         rated_by = np.diff(self.train.ratings.starts) > 0
         rated = self.train.counts > 0
         test = self.test.ratings
-        return float(np.mean(rated_by[test.users_of_values()] & rated[test.items]))
+        both: NDArray[np.bool_] = rated_by[test.users_of_values()] & rated[test.items]
+        return both
 
 
 def random_splits(table: RatingTable, share: float, seeds: int) -> Iterator[Split]:

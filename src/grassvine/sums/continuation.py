@@ -14,8 +14,7 @@ residual, ‖P_Ω(UWᵀ − Y)‖ ≤ 1e-9·‖P_Ω(Y)‖.
 
 import math
 from dataclasses import dataclass, replace
-from functools import cache, partial
-from typing import Any
+from functools import cache
 
 import numpy as np
 
@@ -28,17 +27,28 @@ from grassvine.sums.conjugate_gradient import (
     StoppingRule,
     conjugate_gradient,
 )
+from grassvine.sums.directions import clipped_direction
 from grassvine.sums.preconditioners import ItemBlocks, ItemScaling
-from grassvine.sums.program import Iterate, Subprogram, all_reduce, decide
+from grassvine.sums.program import (
+    Iterate,
+    Program,
+    ProgramOutcome,
+    Subprogram,
+    agree,
+    all_reduce,
+    decide,
+)
+from grassvine.sums.recovery import CLIPS, variational_basis
 
-FIRST_POWERS, LATER_POWERS = 8, 6  # power iterations
+CLIP = 2.0  # mean absolute residuals
 INTERMEDIATE = StoppingRule(tol=1e-8, max_iter=30, n_iter_no_change=2)
 MAX_FINAL_ITER = 250
 # A descent that will converge reduces its gradient norm within this number of iterations.
 N_ITER_NO_CHANGE, STEADY = 12, 0.1
 MAX_ATTEMPTS = 5
 EQUAL_COST = 0.05  # relative difference
-RECOVERED = 1e-9
+RECOVERED = 1e-9  # residual relative to the data
+NEARLY_RECOVERED = 1e-8  # below, descend as far as rounding allows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,14 +63,26 @@ class Known:
     energy: float
 
 
-def complete_by_rank(problem: CompletesRatings, rank: int, seed: int, tol: float) -> Descent:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class CompletedIterate(Iterate):
+    """The result of a completion without regularisation: whether the table is recovered."""
+
+    recovered: bool
+
+    def arrays(self) -> dict[str, Array]:
+        """Return the basis, and ``recovered`` as 0 or 1."""
+        return {"basis": self.basis, "recovered": np.array([float(self.recovered)])}
+
+
+def complete_by_rank(problem: CompletesRatings, rank: int, seed: int, tol: float) -> Program:
     """Minimise the cost of all agents, increasing the rank from 1."""
     unregularised = not problem.alpha
     problem = _without_interpolated(problem, rank) if unregularised else problem
     known = yield from add_known(problem)
     final = StoppingRule(tol, MAX_FINAL_ITER)
     if not unregularised:
-        return (yield from _attempt(problem, rank, seed, known, final))
+        descent = yield from _attempt(problem, rank, seed, known, final)
+        return ProgramOutcome(descent.point.iterate, descent.reason)
     stopping = replace(final, n_iter_no_change=N_ITER_NO_CHANGE, steady=STEADY)
     first = best = yield from _attempt(problem, rank, seed, known, stopping)
     for attempt in range(1, MAX_ATTEMPTS):
@@ -71,19 +93,74 @@ def complete_by_rank(problem: CompletesRatings, rank: int, seed: int, tol: float
         best, worse = (other, best) if lower else (best, other)
         if (yield from decide(worse.point.cost <= (1.0 + EQUAL_COST) * best.point.cost)):
             break
+    stuck = not best.converged
     if not first.converged:  # a replayed program does not know the errors of its attempts
-        best = replace(best, point=replace(best.point, mse=math.nan))
-    if not best.converged:
+        best = _replayable(best)
+    if stuck:
+        best = yield from _continued(problem, best, known, final)
+    certified = yield from decide(recovered(best, known))
+    if stuck and not certified:
+        other = yield from _variational(problem, rank, seed, known, stopping, best.point.cost)
+        if (yield from decide(other.point.cost < best.point.cost)):
+            best = _replayable(other)
+            certified = yield from decide(recovered(best, known))
+            if not certified:
+                best = yield from _continued(problem, best, known, final)
+                certified = yield from decide(recovered(best, known))
+    if not certified and (yield from decide(recovered(best, known, NEARLY_RECOVERED))):
+        best = yield from _continued(problem, best, known, replace(final, tol=0.0))
+        certified = yield from decide(recovered(best, known))
+    point, reason = best.point, best.reason
+    norm = float(np.linalg.norm(point.gradient))
+    iterate = CompletedIterate(point.basis, point.cost, norm, mse=point.mse, recovered=certified)
+    return ProgramOutcome(iterate, f"the table is recovered: {reason}" if certified else reason)
+
+
+def _variational(
+    problem: CompletesRatings,
+    rank: int,
+    seed: int,
+    known: Known,
+    stopping: StoppingRule,
+    lowest: float,
+) -> Descent:
+    """Descend from starts by variational Bayes, until one is certified or reaches equal costs.
+
+    ``lowest`` is the cost that rank continuation reached.
+    """
+    best: DescentResult | None = None
+    for attempt in range(len(CLIPS)):
+        basis = yield from variational_basis(problem, rank, seed, attempt)
         blocks = ItemBlocks(problem, known.density)
-        best = yield from conjugate_gradient(problem, best.point.basis, blocks, final)
-    if (yield from decide(recovered(best, known))):
-        return replace(best, reason=f"the table is recovered: {best.reason}")
+        found = yield from conjugate_gradient(problem, basis, blocks, stopping)
+        cost = found.point.cost
+        if best is None or (yield from decide(cost < best.point.cost)):
+            best = found
+        if (yield from decide(recovered(found, known))):
+            break
+        if (yield from decide(abs(cost - lowest) <= EQUAL_COST * lowest)):
+            break
+        lowest = yield from agree(min(cost, lowest))
+    assert best is not None
     return best
 
 
-def recovered(descent: DescentResult, known: Known) -> bool:
+def _continued(
+    problem: CompletesRatings, found: DescentResult, known: Known, stopping: StoppingRule
+) -> Descent:
+    """Descend further."""
+    blocks = ItemBlocks(problem, known.density)
+    return (yield from conjugate_gradient(problem, found.point.basis, blocks, stopping))
+
+
+def _replayable(found: DescentResult) -> DescentResult:
+    """Forget the error at this agent's own values, which a replayed program does not know."""
+    return replace(found, point=replace(found.point, mse=math.nan))
+
+
+def recovered(descent: DescentResult, known: Known, tol: float = RECOVERED) -> bool:
     """Return whether the residual vanishes at the known entries: the certificate of recovery."""
-    return math.sqrt(descent.point.squared_error) <= RECOVERED * math.sqrt(known.energy)
+    return math.sqrt(descent.point.squared_error) <= tol * math.sqrt(known.energy)
 
 
 def add_known(problem: CompletesRatings) -> Subprogram[Known]:
@@ -138,43 +215,11 @@ def widened(
     """Return the basis extended by the dominant direction of the clipped residual."""
     ratings = problem.ratings
     size = basis.shape[1]
-    iterate = Iterate(basis)
 
     @cache
     def residuals() -> Array:
         return problem.residuals(basis) if size else ratings.values
 
-    sums = yield from all_reduce(
-        iterate, lambda: (float(np.abs(residuals()).sum()), float(ratings.n_values))
-    )
-    bound = 2.0 * float(sums[0]) / max(float(sums[1]), 1.0)
-
-    @cache
-    def table() -> Any:
-        from scipy.sparse import csr_array  # slow to import, and only completion needs it
-
-        clipped = np.clip(residuals(), -bound, bound)
-        shape = (ratings.n_users, ratings.n_items)
-        return csr_array((clipped, ratings.items, ratings.starts), shape=shape)
-
-    def gram_product(direction: Array) -> tuple[Array]:
-        return (table().T @ (table() @ direction),)
-
     rng = stream(seed, "start", "direction", size, attempt)
-    direction = _orthogonalised(basis, rng.standard_normal(ratings.n_items))
-    for _ in range(LATER_POWERS if size else FIRST_POWERS):
-        (power,) = yield from all_reduce(iterate, partial(gram_product, direction))
-        # If the residual is zero, any direction will do.
-        if (yield from decide(not power.any())):
-            break
-        direction = _orthogonalised(basis, power)
-    return np.ascontiguousarray(np.column_stack([basis, direction]))
-
-
-def _orthogonalised(basis: Array, vector: Array) -> Array:
-    """Return the normalised component of a vector that is orthogonal to a basis."""
-    # Twice: normalising a short remainder magnifies the rounding errors of the first pass.
-    for _ in range(2):
-        vector = vector - basis @ (basis.T @ vector)
-        vector = vector / (float(np.linalg.norm(vector)) or 1.0)
-    return vector
+    found = yield from clipped_direction(ratings, residuals, Iterate(basis), basis, rng, CLIP)
+    return np.ascontiguousarray(np.column_stack([basis, found.direction]))

@@ -24,7 +24,6 @@ from grassvine.protocol.method import Setup
 from grassvine.sums.agent import SumAgent
 from grassvine.sums.components import principal_components
 from grassvine.sums.conjugate_gradient import (
-    Descent,
     Preconditioner,
     StoppingRule,
     conjugate_gradient,
@@ -126,15 +125,12 @@ class Exact:
                 f"explained_variance_ratio is for principal components, not for "
                 f"{type(problem).__name__}; omit it."
             )
-        descent = yield from self._descend(problem, start, seed)
-        return ProgramOutcome(descent.point.iterate, descent.reason)
-
-    def _descend(self, problem: TwiceDifferentiable, start: Array, seed: int) -> Descent:
         if self.by_rank and isinstance(problem, CompletesRatings):
             return (yield from complete_by_rank(problem, start.shape[1], seed, self.tol))
         preconditioner = yield from _preconditioner(problem)
         stopping = StoppingRule(self.tol, self.max_iter)
-        return (yield from conjugate_gradient(problem, start, preconditioner, stopping))
+        descent = yield from conjugate_gradient(problem, start, preconditioner, stopping)
+        return ProgramOutcome(descent.point.iterate, descent.reason)
 
 
 def with_full_rank(program: Program, start: Array) -> Program:
