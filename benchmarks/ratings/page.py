@@ -68,8 +68,8 @@ def _of_errors(errors: Sequence[Result]) -> str:
     ]
     reference = by_method.get("default", {})
     for method, ones in by_method.items():
-        rmse, mae, cpu, rank = (
-            _column(ones, name) for name in ("rmse", "mae", "cpu_seconds", "rank")
+        rmse, known, mae, cpu, rank = (
+            _column(ones, name) for name in ("rmse", "rmse_known", "mae", "cpu_seconds", "rank")
         )
         common = [split for split in ones if split in reference]
         better = np.array([ones[one]["rmse"] - reference[one]["rmse"] for one in common])
