@@ -2,14 +2,15 @@ r"""Rank continuation: completion with increasing rank, for tables on which rand
 
 Rank 1 starts with the dominant direction of the table, found by power iterations over sums. At each
 rank conjugate gradients run until the cost hardly falls; then the dominant direction of the
-*clipped* residual is added. Large residuals belong to single entries, and unclipped they would pull
-the new direction towards single items. The final rank uses the block preconditioner.
+*clipped* residual is added. The final rank uses the block preconditioner.
 
 If the table has few more known entries than degrees of freedom, a descent without regularisation
 may progress very slowly, along directions that belong to single items. It is then stopped and
 restarted with other random vectors, until one converges or two reach nearly equal costs, which
-indicates that noise slowed them down. A table without noise is certified as recovered by its
-residual, ‖P_Ω(UWᵀ − Y)‖ ≤ 1e-9·‖P_Ω(Y)‖.
+indicates that noise slowed them down. If none converges, the last descent starts from variational
+Bayes (:mod:`grassvine.sums.recovery`). A table without noise is certified as recovered if its
+residual vanishes, ‖P_Ω(UWᵀ − Y)‖ ≤ 1e-9·‖P_Ω(Y)‖, and the known entries determine the others
+(:mod:`grassvine.sums.recovery.certificate`).
 """
 
 import math
@@ -18,12 +19,14 @@ from functools import cache
 
 import numpy as np
 
+from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.seeds import stream
 from grassvine.problems.base import CompletesRatings
 from grassvine.sums.conjugate_gradient import (
     Descent,
     DescentResult,
+    Point,
     StoppingRule,
     conjugate_gradient,
 )
@@ -38,7 +41,7 @@ from grassvine.sums.program import (
     all_reduce,
     decide,
 )
-from grassvine.sums.recovery import CLIPS, variational_basis
+from grassvine.sums.recovery import CLIPS, determined, variational_basis
 
 CLIP = 2.0  # mean absolute residuals
 INTERMEDIATE = StoppingRule(tol=1e-8, max_iter=30, n_iter_no_change=2)
@@ -46,9 +49,9 @@ MAX_FINAL_ITER = 250
 # A descent that will converge reduces its gradient norm within this number of iterations.
 N_ITER_NO_CHANGE, STEADY = 12, 0.1
 MAX_ATTEMPTS = 5
-EQUAL_COST = 0.05  # relative difference
-RECOVERED = 1e-9  # residual relative to the data
-NEARLY_RECOVERED = 1e-8  # below, descend as far as rounding allows
+EQUAL_COST, SAME_COST = 0.05, 1e-3  # relative differences, among descents and to the best of them
+FITTED = 1e-9  # residual relative to the data
+NEARLY_FITTED = 1e-8  # below, descend as far as rounding allows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,6 +80,7 @@ class CompletedIterate(Iterate):
 def complete_by_rank(problem: CompletesRatings, rank: int, seed: int, tol: float) -> Program:
     """Minimise the cost of all agents, increasing the rank from 1."""
     unregularised = not problem.alpha
+    ratings = problem.ratings
     problem = _without_interpolated(problem, rank) if unregularised else problem
     known = yield from add_known(problem)
     final = StoppingRule(tol, MAX_FINAL_ITER)
@@ -98,22 +102,40 @@ def complete_by_rank(problem: CompletesRatings, rank: int, seed: int, tol: float
         best = _replayable(best)
     if stuck:
         best = yield from _continued(problem, best, known, final)
-    certified = yield from decide(recovered(best, known))
-    if stuck and not certified:
-        other = yield from _variational(problem, rank, seed, known, stopping, best.point.cost)
-        if (yield from decide(other.point.cost < best.point.cost)):
-            best = _replayable(other)
-            certified = yield from decide(recovered(best, known))
-            if not certified:
-                best = yield from _continued(problem, best, known, final)
-                certified = yield from decide(recovered(best, known))
-    if not certified and (yield from decide(recovered(best, known, NEARLY_RECOVERED))):
-        best = yield from _continued(problem, best, known, replace(final, tol=0.0))
-        certified = yield from decide(recovered(best, known))
-    point, reason = best.point, best.reason
+        if not (yield from decide(fitted(best, known))):
+            other = yield from _variational(problem, rank, seed, known, stopping, best.point.cost)
+            if (yield from decide(other.point.cost < best.point.cost)):
+                best = _replayable(other)
+                if not (yield from decide(fitted(best, known))):
+                    best = yield from _continued(problem, best, known, final)
+    return (yield from _certified(problem, ratings, best, known, final))
+
+
+def _certified(
+    problem: CompletesRatings,
+    ratings: Ratings,
+    found: DescentResult,
+    known: Known,
+    stopping: StoppingRule,
+) -> Program:
+    """Return the result of a completion without regularisation, certified if it is the table."""
+    if not (yield from decide(fitted(found, known))):
+        if not (yield from decide(fitted(found, known, NEARLY_FITTED))):
+            return _outcome(found.point, found.reason, recovered=False)
+        found = yield from _continued(problem, found, known, replace(stopping, tol=0.0))
+        if not (yield from decide(fitted(found, known))):
+            return _outcome(found.point, found.reason, recovered=False)
+    relative = math.sqrt(found.point.squared_error / known.energy) if known.energy else 0.0
+    if (yield from determined(problem, ratings, found.point, relative)):
+        return _outcome(found.point, f"the table is recovered: {found.reason}", recovered=True)
+    reason = "the known entries are fitted, but do not determine all others"
+    return _outcome(found.point, reason, recovered=False)
+
+
+def _outcome(point: Point, reason: str, *, recovered: bool) -> ProgramOutcome:
     norm = float(np.linalg.norm(point.gradient))
-    iterate = CompletedIterate(point.basis, point.cost, norm, mse=point.mse, recovered=certified)
-    return ProgramOutcome(iterate, f"the table is recovered: {reason}" if certified else reason)
+    iterate = CompletedIterate(point.basis, point.cost, norm, mse=point.mse, recovered=recovered)
+    return ProgramOutcome(iterate, reason)
 
 
 def _variational(
@@ -136,9 +158,9 @@ def _variational(
         cost = found.point.cost
         if best is None or (yield from decide(cost < best.point.cost)):
             best = found
-        if (yield from decide(recovered(found, known))):
+        if (yield from decide(fitted(found, known))):
             break
-        if (yield from decide(abs(cost - lowest) <= EQUAL_COST * lowest)):
+        if (yield from decide(abs(cost - lowest) <= SAME_COST * lowest)):
             break
         lowest = yield from agree(min(cost, lowest))
     assert best is not None
@@ -158,8 +180,8 @@ def _replayable(found: DescentResult) -> DescentResult:
     return replace(found, point=replace(found.point, mse=math.nan))
 
 
-def recovered(descent: DescentResult, known: Known, tol: float = RECOVERED) -> bool:
-    """Return whether the residual vanishes at the known entries: the certificate of recovery."""
+def fitted(descent: DescentResult, known: Known, tol: float = FITTED) -> bool:
+    """Return whether the residual vanishes at the known entries."""
     return math.sqrt(descent.point.squared_error) <= tol * math.sqrt(known.energy)
 
 

@@ -140,3 +140,42 @@ def _invert(matrix: Array, inverse: Array) -> None:
     for a in range(rank):
         for b in range(a):
             inverse[b, a] = inverse[a, b]
+
+
+@_kernel
+def add_traces(
+    first: int,
+    last: int,
+    starts: Indices,
+    items: Any,
+    basis: Array,
+    least: float,
+    traces: Array,
+) -> None:
+    """Add tr (Σ u uᵀ)⁻¹ of each user with ratings; pivots are at least ``least``."""
+    rank = basis.shape[1]
+    factor = np.empty((rank, rank))
+    column = np.empty(rank)
+    for user in range(first, last):
+        if starts[user] == starts[user + 1]:
+            continue
+        factor[:] = 0.0
+        for k in range(starts[user], starts[user + 1]):
+            item = np.uint32(items[k])
+            for a in range(rank):
+                for b in range(a + 1):
+                    factor[a, b] += basis[item, a] * basis[item, b]
+        for a in range(rank):
+            for b in range(a + 1):
+                rest = factor[a, b]
+                for c in range(b):
+                    rest -= factor[a, c] * factor[b, c]
+                factor[a, b] = rest / factor[b, b] if b < a else np.sqrt(max(rest, least))
+        # The trace of (L Lᵀ)⁻¹ is the sum of squares of L⁻¹, computed column by column.
+        for b in range(rank):
+            for a in range(b, rank):
+                rest = 1.0 if a == b else 0.0
+                for c in range(b, a):
+                    rest -= factor[a, c] * column[c]
+                column[a] = rest / factor[a, a]
+                traces[0] += column[a] * column[a]

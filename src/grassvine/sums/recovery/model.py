@@ -112,11 +112,19 @@ def pass_over(
     rank = model.means.shape[1]
     residuals = ratings.values.copy()
     ridge = model.variance / model.user_scales
-    table = (ratings.starts, ratings.items, ratings.values)
 
     def run(users: tuple[int, int], sums: list[Array]) -> None:
         _kernels.pass_over_users(
-            *users, *table, model.means, model.covariances, ridge, model.variance, residuals, *sums
+            *users,
+            ratings.starts,
+            ratings.items,
+            ratings.values,
+            model.means,
+            model.covariances,
+            ridge,
+            model.variance,
+            residuals,
+            *sums,
         )
 
     shapes = (model.covariances.shape, model.means.shape, (rank,), (1,))
