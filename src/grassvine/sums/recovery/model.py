@@ -38,7 +38,8 @@ from grassvine.sums.preconditioners import unpacked
 
 # Relative to the mean squared rating: below is rounding.
 LEAST_VARIANCE = 1e-28
-LEAST_SCALE = 1e-200
+# So that a table of zeros, or of lower rank, leads to no division by zero.
+LEAST_SCALE, TINY = 1e-200, 1e-300
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,8 @@ class ItemPosterior:
 def empty_posterior(n_items: int, counts: Counts) -> ItemPosterior:
     """Return the model without factors."""
     nothing = np.zeros((n_items, 0))
-    return ItemPosterior(nothing, nothing, np.zeros(0), np.zeros(0), counts.mean_square)
+    variance = max(counts.mean_square, TINY)
+    return ItemPosterior(nothing, nothing, np.zeros(0), np.zeros(0), variance)
 
 
 def pass_over(
@@ -149,7 +151,7 @@ def improved(model: ItemPosterior, counts: Counts, sums: list[Array]) -> ItemPos
         + float(np.einsum("ia,iab,ib->", step, moments, step))
         + float(np.sum(covariances * moments))
     )
-    least = LEAST_VARIANCE * counts.mean_square
+    least = max(LEAST_VARIANCE * counts.mean_square, TINY)
     rated = packed[:, 0] > 0.0
     squared = means**2 + np.einsum("iaa->ia", covariances)
     rows, columns = np.tril_indices(rank)
