@@ -54,4 +54,16 @@ def _scores(split: Split, found: Predicted) -> dict[str, Any]:
         "n_train": len(seen),
         "n_test": len(truth),
         "known": float(np.mean(known)),
+        **({} if found.intervals is None else _coverage(truth, *found.intervals)),
+    }
+
+
+def _coverage(truth: Array, lower: Array, upper: Array, deviations: Array) -> dict[str, float]:
+    """Return the share of ratings inside their intervals, also of those predicted worst."""
+    inside = (lower <= truth) & (truth <= upper)
+    widest = deviations >= np.quantile(deviations, 0.8)
+    return {
+        "coverage": float(np.mean(inside)),
+        "coverage_widest": float(np.mean(inside[widest])),
+        "width": float(np.mean(upper - lower)),
     }

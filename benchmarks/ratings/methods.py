@@ -14,6 +14,7 @@ from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import MissingExtra
 from grassvine.jobs.compared_methods import METHODS_COMPARED, Setting
 
+LEVEL = 0.9  # of the intervals
 MAP_RANK = 10  # of the method that maximises over everything, and of cmfrec
 
 
@@ -22,6 +23,8 @@ class Predicted:
     """Predictions of the ratings of a test part, not clipped, and what they took.
 
     ``bytes`` and ``sums`` are those of the fit, and NaN if the method has one owner only.
+    ``intervals`` are the lower and upper ends of 90% intervals and the standard deviations, if the
+    method has them; they are not part of the time.
     """
 
     ratings: Array
@@ -29,12 +32,13 @@ class Predicted:
     bytes: float = np.nan
     sums: float = np.nan
     rank: float = np.nan
+    intervals: tuple[Array, Array, Array] | None = None
 
 
 Fit = Callable[[Split, int], Predicted]
 
 
-def _ours(**options: object) -> Fit:
+def _ours(*, intervals: bool = False, **options: object) -> Fit:
     def fit(split: Split, agents: int) -> Predicted:
         estimator = MatrixCompleter(agents=agents, network="star", **options)  # type: ignore[arg-type]
         users, items = split.test.ratings.users_of_values(), split.test.ratings.items
@@ -45,10 +49,21 @@ def _ours(**options: object) -> Fit:
 
         ratings, took = timed(fit_and_predict)
         return Predicted(
-            ratings, took.cpu, estimator.bytes_, float(np.max(estimator.n_iter_)), estimator.rank_
+            ratings,
+            took.cpu,
+            estimator.bytes_,
+            float(estimator.n_iter_),
+            estimator.rank_,
+            _intervals(estimator, *ids) if intervals else None,
         )
 
     return fit
+
+
+def _intervals(estimator: MatrixCompleter, *ids: object) -> tuple[Array, Array, Array]:
+    found = estimator.model_.predict(*ids, "fallback", return_std=True, return_interval=LEVEL)
+    assert found.lower is not None and found.upper is not None and found.std is not None
+    return found.lower, found.upper, found.std
 
 
 def _compared(name: str) -> Fit:
@@ -63,9 +78,9 @@ def _compared(name: str) -> Fit:
 
 
 METHODS: Mapping[str, Fit] = {
-    "default": _ours(),
-    "map": _ours(method="exact", rank=MAP_RANK),
-    "biases": _ours(method="exact", rank=0),
+    "default": _ours(intervals=True),
+    "map": _ours(method="map", rank=MAP_RANK),
+    "biases": _ours(method="map", rank=0),
     "cmfrec": _compared("cmfrec"),
 }
 
