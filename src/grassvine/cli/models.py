@@ -17,6 +17,7 @@ from grassvine.cli.output import (
     progress,
     write_table,
 )
+from grassvine.foundations.errors import PlanError
 
 Model = Annotated[Path, typer.Argument(help="Folder of a saved model.", show_default=False)]
 
@@ -41,6 +42,14 @@ def predict(
     skip_rows: options.SkipRows = 0,
     encoding: options.Encoding = None,
     on_unknown: options.OnUnknown = "raise",
+    interval: Annotated[
+        float | None,
+        typer.Option(
+            metavar="FRACTION",
+            help="Add the standard deviation of each rating, and the ends of an interval that "
+            "contains this share of all ratings, such as 0.9 (method bayes).",
+        ),
+    ] = None,
     out: options.TableOut = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
@@ -65,7 +74,11 @@ def predict(
     with progress("predicting") as bar:
         if isinstance(loaded, RatingsModel):
             owner = inspect(model).card.parameters.get("agents")
-            frame = predict_ratings(loaded, asked, user, item, choice, owner, bar.update)
+            frame = predict_ratings(
+                loaded, asked, user, item, choice, owner, interval=interval, watch=bar.update
+            )
+        elif interval is not None:
+            raise PlanError("--interval is for models of ratings; leave it out.")
         elif isinstance(loaded, TasksModel):
             column = task or str(inspect(model).card.parameters.get("task", "task"))
             frame = predict_targets(loaded, asked, column, choice)

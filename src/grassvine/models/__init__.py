@@ -2,12 +2,19 @@
 
 from grassvine.models.persistence.card import Card
 from grassvine.models.persistence.files import Description, inspect, load, save
-from grassvine.models.rating_parts import BiasedSolver, ItemPart, SubspaceSolver, UserPart
+from grassvine.models.rating_parts import (
+    BayesianSolver,
+    BiasedSolver,
+    ItemPart,
+    SubspaceSolver,
+    UserPart,
+)
 from grassvine.models.ratings import FoldIn, Predictions, RatingsModel
 from grassvine.models.subspace import SubspaceModel
 from grassvine.models.tasks import FeaturePart, TaskPart, TaskPredictions, TasksModel
 
 __all__ = [
+    "BayesianSolver",
     "BiasedSolver",
     "Card",
     "Description",

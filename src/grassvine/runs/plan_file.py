@@ -23,6 +23,7 @@ from grassvine.networks import (
     PoissonClocks,
     Recorded,
 )
+from grassvine.sums.bayes.method import BayesianFactorization
 from grassvine.sums.biased.method import BiasedFactorization
 from grassvine.sums.exact import Exact
 from grassvine.sums.validated import Validated
@@ -36,6 +37,7 @@ METHODS: dict[str, type] = {
     "exact": Exact,
     "validated": Validated,
     "biased-factorization": BiasedFactorization,
+    "bayesian-factorization": BayesianFactorization,
     "tracked": Tracked,
     "rextra": REXTRA,
     "deepca": DeEPCA,
