@@ -14,9 +14,12 @@ def _where_the_data_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRASSVINE_DATA", str(FOLDER))
 
 
-def rows_of(split: Split) -> tuple[set[tuple[int, ...]], set[tuple[int, ...]]]:
+Triples = set[tuple[int, int, int]]
+
+
+def rows_of(split: Split) -> tuple[Triples, Triples]:
     """The (user, item, rating) triples of both parts, with published ids."""
-    both = []
+    both: list[Triples] = []
     for part in (split.train, split.test):
         users = part.users.at(part.ratings.users_of_values()).to_numpy()
         items = part.items.at(part.ratings.items).to_numpy()
@@ -59,7 +62,9 @@ def test_the_test_part_of_all_is_the_latest_fifth() -> None:
     (split,) = ROWS["ml-100k-time"].splits(None)
     train, test = rows_of(split)
     assert len(test) == 20_000
-    assert max(times[row[:2]] for row in train) <= min(times[row[:2]] for row in test)
+    assert max(times[user, item] for user, item, _ in train) <= min(
+        times[user, item] for user, item, _ in test
+    )
     assert np.mean(split.known) < 0.5  # most of the later users are new
 
 
