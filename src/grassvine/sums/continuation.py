@@ -102,7 +102,8 @@ def complete_by_rank(problem: CompletesRatings, rank: int, seed: int, tol: float
         best = _replayable(best)
     if stuck:
         best = yield from _continued(problem, best, known, final)
-        if not (yield from decide(fitted(best, known))):
+        # Where it converges now, the residual is noise.
+        if not best.converged and not (yield from decide(fitted(best, known))):
             other = yield from _variational(problem, rank, seed, known, stopping, best.point.cost)
             if (yield from decide(other.point.cost < best.point.cost)):
                 best = _replayable(other)

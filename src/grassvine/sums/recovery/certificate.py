@@ -44,22 +44,21 @@ def determined(
     relative : float
         Its residual, relative to the known entries.
     """
-    squares, axes = np.linalg.eigh(point.gram)
-    basis = np.ascontiguousarray(point.basis @ axes)  # graded, so that small directions are exact
     blocks, counts, users, n_users = yield from all_reduce(
         point.iterate,
         lambda: (
-            problem.item_blocks(basis),
+            problem.item_blocks(point.basis),
             np.bincount(ratings.items, minlength=ratings.n_items).astype(np.float64),
-            _user_traces(ratings, basis),
+            _user_traces(ratings, point.basis),
             float(np.count_nonzero(np.diff(ratings.starts))),
         ),
     )
+    squares, axes = np.linalg.eigh(point.gram)
     kept = squares > LEAST_SINGULAR**2 * squares[-1]
     scales = np.sqrt(squares[kept])
     rated = counts > 0.0
-    graded = unpacked(blocks[rated], len(squares))[:, kept][:, :, kept]
-    eigenvalues = np.linalg.eigvalsh(graded / scales[:, None] / scales)
+    scaled = axes[:, kept] / scales
+    eigenvalues = np.linalg.eigvalsh(scaled.T @ unpacked(blocks[rated], len(squares)) @ scaled)
     items = float(np.sum(1.0 / np.maximum(eigenvalues, LEAST_EIGENVALUE)))
     density = float(counts.sum()) / (float(np.count_nonzero(rated)) * max(float(n_users), 1.0))
     estimate = SAFETY * relative * np.sqrt(density * (items + float(users)))

@@ -75,8 +75,9 @@ class ItemPosterior:
 
     @cached_property
     def basis(self) -> Array:
-        """An orthonormal basis of the means."""
-        return np.ascontiguousarray(np.linalg.qr(self.means)[0])
+        """An orthonormal basis of the means, whose signs are the same on all machines."""
+        basis, triangle = np.linalg.qr(self.means)
+        return np.ascontiguousarray(basis * np.where(np.diag(triangle) < 0.0, -1.0, 1.0))
 
     def appended(self, direction: Array, scale: float, counts: Counts) -> "ItemPosterior":
         """Return the model with one more factor of the given size, and no item uncertainty.
