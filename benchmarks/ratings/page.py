@@ -33,7 +33,7 @@ authors', on their splits; the last column says on what they chose the number of
 
 def page(results: Sequence[Result]) -> str:
     """Return the page, with the rows in the order of :data:`ROWS`."""
-    parts = [INTRODUCTION, _machines(results)]
+    parts = [INTRODUCTION, _machines(results), _summary(results)]
     for name, row in ROWS.items():
         mine = [result for result in results if result["row"] == name]
         if not mine:
@@ -53,6 +53,26 @@ def _machines(results: Sequence[Result]) -> str:
     """Say where and when the results were measured."""
     found = sorted({(one["date"], one["machine"], one["versions"]) for one in results})
     return "\n".join(f"Measured {date}: {machine}; {text}." for date, machine, text in found) + "\n"
+
+
+def _summary(results: Sequence[Result]) -> str:
+    """Return a table of the mean errors of all rows, with the lowest published figure."""
+    lines = [
+        f"| RMSE | {' | '.join(LABELS.values())} | lowest published |",
+        f"|---|{'---:|' * (len(LABELS) + 1)}",
+    ]
+    for name, row in ROWS.items():
+        mine = [one for one in results if one["row"] == name and one["kind"] == "error"]
+        by_method = _by_method(mine)
+        means = [
+            _digits(_column(by_method[method], "rmse").mean()) if method in by_method else ""
+            for method in LABELS
+        ]
+        lowest = min(row.published, key=lambda one: float(one.rmse), default=None)
+        if mine:
+            published = f"{lowest.rmse} ({lowest.method}, {lowest.split})" if lowest else ""
+            lines.append(f"| {row.title} | {' | '.join(means)} | {published} |")
+    return "\n".join(lines) + "\n"
 
 
 def _of_errors(errors: Sequence[Result]) -> str:
@@ -107,7 +127,8 @@ def _of_agents(results: Sequence[Result]) -> str:
     if not found:
         return ""
     lines = [
-        f"{LABELS[found[0]['method']].capitalize()} on {found[0]['split']}, by number of agents:\n",
+        f"{LABELS[found[0]['method']].capitalize()}, split {found[0]['split']!r}, by number of "
+        "agents:\n",
         "| agents | RMSE | largest difference of a prediction | sums | MB | CPU s |",
         "|---:|---:|---:|---:|---:|---:|",
     ]
