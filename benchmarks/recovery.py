@@ -33,7 +33,7 @@ SIZE, RANK = 1000, 5
 WHOLE = SIZE * RANK + RANK**2 + 2
 CONDITIONS = (10.0, 1e5)
 OVERSAMPLINGS = {
-    "exact": (1.4, 1.5, 1.6, 1.7, 1.8, 2.0, 2.2),
+    "exact": (1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 2.0, 2.2),
     "rtrmc": (1.8, 2.2, 2.6, 3.0, 3.4),
 }
 
