@@ -37,7 +37,6 @@ from grassvine.sums.program import (
     Program,
     ProgramOutcome,
     Subprogram,
-    agree,
     all_reduce,
     decide,
 )
@@ -163,7 +162,7 @@ def _variational(
             break
         if (yield from decide(abs(cost - lowest) <= SAME_COST * lowest)):
             break
-        lowest = yield from agree(min(cost, lowest))
+        lowest = min(cost, lowest)
     assert best is not None
     return best
 
