@@ -33,6 +33,18 @@ def determined(
 ) -> Subprogram[bool]:
     """Return whether a fit determines the unknown entries too.
 
+    The parameters are those of :func:`estimated_error`.
+    """
+    estimate = yield from estimated_error(problem, ratings, point, relative)
+    scales, _ = _singular_values(point)
+    return (yield from decide(estimate <= ENOUGH * float(scales[0] / np.linalg.norm(scales))))
+
+
+def estimated_error(
+    problem: CompletesRatings, ratings: Ratings, point: Point, relative: float
+) -> Subprogram[float]:
+    """Return an estimate of the error of the whole table, relative to it.
+
     Parameters
     ----------
     problem : CompletesRatings
@@ -53,16 +65,20 @@ def determined(
             float(np.count_nonzero(np.diff(ratings.starts))),
         ),
     )
-    squares, axes = np.linalg.eigh(point.gram)
-    kept = squares > LEAST_SINGULAR**2 * squares[-1]
-    scales = np.sqrt(squares[kept])
     rated = counts > 0.0
-    scaled = axes[:, kept] / scales
-    eigenvalues = np.linalg.eigvalsh(scaled.T @ unpacked(blocks[rated], len(squares)) @ scaled)
+    scales, axes = _singular_values(point)
+    scaled = axes / scales
+    eigenvalues = np.linalg.eigvalsh(scaled.T @ unpacked(blocks[rated], len(axes)) @ scaled)
     items = float(np.sum(1.0 / np.maximum(eigenvalues, LEAST_EIGENVALUE)))
     density = float(counts.sum()) / (float(np.count_nonzero(rated)) * max(float(n_users), 1.0))
-    estimate = SAFETY * relative * np.sqrt(density * (items + float(users)))
-    return (yield from decide(estimate <= ENOUGH * scales[0] / np.sqrt(squares.sum())))
+    return SAFETY * relative * float(np.sqrt(density * (items + float(users))))
+
+
+def _singular_values(point: Point) -> tuple[Array, Array]:
+    """Return the singular values of the fitted table, ascending, and their axes in its basis."""
+    squares, axes = np.linalg.eigh(point.gram)
+    kept = squares > LEAST_SINGULAR**2 * squares[-1]
+    return np.sqrt(squares[kept]), axes[:, kept]
 
 
 def _user_traces(ratings: Ratings, basis: Array) -> float:
