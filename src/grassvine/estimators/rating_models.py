@@ -2,8 +2,8 @@
 
 :func:`bayesian`, the default, integrates users out and learns all variances. :func:`biased` has
 item and user biases too, and maximises the posterior for a given regularisation, or one that the
-agents choose. :func:`subspace` is the paper's formulation of ratings minus their mean, with an orthonormal
-basis and λ on unknown entries; :func:`validated_subspace` lets the agents choose λ.
+agents choose. :func:`subspace` is the paper's formulation of ratings minus their mean, with an
+orthonormal basis and λ on unknown entries; :func:`validated_subspace` lets the agents choose λ.
 """
 
 from collections.abc import Callable, Sequence

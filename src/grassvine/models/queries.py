@@ -79,9 +79,8 @@ def predict_ratings(
         owners=owners,
         watch=watch,
     )
-    columns: dict[str, Any] = {"user": users, "item": items}
-    columns |= {"rating": found.ratings, "known": found.known, **found.spread}
-    return pl.DataFrame(columns)
+    predicted: dict[str, Any] = {"rating": found.ratings, "known": found.known, **found.spread}
+    return pl.DataFrame({"user": users, "item": items, **predicted})
 
 
 def predict_targets(

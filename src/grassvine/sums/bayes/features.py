@@ -86,7 +86,8 @@ class ItemFeatures:
     def _projection(self) -> Array:
         """The matrix that turns targets of the rated items into coefficients."""
         rows = self.rows[:-1][self.rated]
-        return np.linalg.solve(rows.T @ rows + RIDGE * np.eye(rows.shape[1]), rows.T)
+        ridge = RIDGE * np.eye(rows.shape[1])
+        return np.linalg.solve(rows.T @ rows + ridge, rows.T).astype(np.float64)
 
     def fitted(self, targets: Array) -> Array:
         """Return what the regression expects of each row, from the targets of the rated items."""
@@ -111,7 +112,8 @@ def table_statistics(ratings: Ratings, iterate: Iterate) -> Subprogram[TableStat
     def own_centred() -> tuple[Array, float]:
         # Centred first: the squares of ratings far from 0 would lose the digits of the variance.
         centred = values - centre
-        return np.bincount(ratings.items, centred, minlength=n_items), float(centred @ centred)
+        sums = np.bincount(ratings.items, centred, minlength=n_items).astype(np.float64)
+        return sums, float(centred @ centred)
 
     sums, squares = yield from all_reduce(iterate, own_centred)
     deviation = math.sqrt(max(float(squares) / n_ratings, 0.0))

@@ -41,7 +41,7 @@ class BayesianIterate(Iterate):
     def fit_to(self, problem: Problem) -> tuple[float, float]:
         """Return the part of the cost and the squared error of an agent's users."""
         found = as_bayesian_problem(problem).evaluate(self.model)
-        return float(found.totals[0]), found.squared_error
+        return found.cost, found.squared_error
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,7 +79,7 @@ def fit(
             nonlocal mse
             found = problem.evaluate(model)
             mse = found.squared_error / problem.n_values if problem.n_values else math.nan
-            return found.sums()
+            return found.sums
 
         sums = yield from all_reduce(seen, own)
         now = cost(state, table.statistics, float(sums[-1][0]))

@@ -11,8 +11,8 @@ and :math:`X_i = (A_i, 1)`, the rating of item i by user j is
 where :math:`F_j = (\bar A_j, 1)` tells which items the user chose to rate: :math:`\bar A_j` is the
 mean of their factors, less that over all ratings, and shrunk where they are few. The posterior of
 the factors and of the bias of an item is normal with mean :math:`A_i, c_i` and independent
-variances :math:`D_{ik}, d_i`, which follow from those of their prior, T and t, and from the precision of the
-item's ratings, :math:`κ_i Σ_j τ_j`.
+variances :math:`D_{ik}, d_i`, which follow from those of their prior, T and t, and from the
+precision of the item's ratings, :math:`κ_i Σ_j τ_j`.
 
 A user's posterior is a function of this model and of the user's own ratings.
 """
@@ -180,5 +180,8 @@ class BayesianModel:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[np.generic]]) -> "BayesianModel":
         """Return the model that :meth:`arrays` describes."""
-        given = {one.name: arrays[one.name].astype(np.float64) for one in fields(cls)}
-        return cls(**{name: float(a) if a.ndim == 0 else a for name, a in given.items()})
+        given: dict[str, Any] = {}
+        for one in fields(cls):
+            array = arrays[one.name].astype(np.float64)
+            given[one.name] = array if array.ndim else float(array)
+        return cls(**given)

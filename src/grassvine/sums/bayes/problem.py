@@ -26,43 +26,25 @@ class BayesianEvaluation:
 
     Attributes
     ----------
-    factor_gradient : array of shape (n_items, rank)
-        σ² times the derivative of the cost with respect to A.
-    of_items : array of shape (n_items, 3)
-        σ² times the derivative with respect to c; Στ; and the expected squared error Στ E[e²],
-        which leaves κ out.
-    second_moment : array of shape (rank + 1, rank + 1)
-        Σ τ E[uuᵀ].
-    deviations : array of shape (rank + 1, rank + 1)
-        Σ E[(u − h)(u − h)ᵀ].
-    features_gram, features_product : arrays of shape (rank + 1, rank + 1)
-        FᵀF and Fᵀu.
-    totals : array of shape (3,)
-        The part of the cost, Σ τκ E[e²], and the number of users with ratings.
+    sums : tuple of arrays
+        What is added over all agents:
+
+        - σ² times the derivative of the cost with respect to A, n_items×rank;
+        - n_items×3: σ² times the derivative with respect to c; Στ; and the expected squared error
+          Στ E[e²], which leaves κ out;
+        - Σ τ E[uuᵀ], Σ E[(u − h)(u − h)ᵀ], FᵀF and Fᵀu, all of rank + 1;
+        - the part of the cost, Σ τκ E[e²], and the number of users with ratings.
     squared_error : float
         The sum of squared residuals at the known entries, on the scale of the ratings; not sent.
     """
 
-    factor_gradient: Array
-    of_items: Array
-    second_moment: Array
-    deviations: Array
-    features_gram: Array
-    features_product: Array
-    totals: Array
+    sums: tuple[Array, ...]
     squared_error: float
 
-    def sums(self) -> tuple[Array, ...]:
-        """Return what is added over all agents."""
-        return (
-            self.factor_gradient,
-            self.of_items,
-            self.second_moment,
-            self.deviations,
-            self.features_gram,
-            self.features_product,
-            self.totals,
-        )
+    @property
+    def cost(self) -> float:
+        """The part of the cost."""
+        return float(self.sums[-1][0])
 
 
 @dataclass(frozen=True)
@@ -111,10 +93,11 @@ class BayesianCompletionProblem:
             (rank + 1, rank + 1),
             (4,),
         )
-        found = self._sum_over_users(_kernels().evaluate_users, model, (), shapes)
-        totals = found.pop()
-        squared_error = float(totals[3]) * model.scale**2
-        return BayesianEvaluation(*found, totals=totals[:3], squared_error=squared_error)
+        factors, items, second, deviations, gram, product, totals = self._sum_over_users(
+            _kernels().evaluate_users, model, (), shapes
+        )
+        sums = factors, items, second, deviations, gram, product, totals[:3]
+        return BayesianEvaluation(sums, float(totals[3]) * model.scale**2)
 
     def solve(self, model: BayesianModel, watch: Watch | None = None) -> Array:
         """Return the posterior means of the users (users×(rank + 1)); zero without ratings.

@@ -2,8 +2,8 @@ r"""One step of the fit: what everybody computes from the sums over all users.
 
 The evidence lower bound is a sum over users, whose posteriors are functions of the shared model,
 and terms of the items and of the prior. Given the sums, the variances, precisions and regressions
-have closed forms, and the factors of the items move along the negative gradient, each number scaled
-by its own posterior variance, with momentum.
+have closed forms, and the factors of the items move along the negative gradient, with momentum; the
+length of the step of each number is about its own posterior variance.
 
 The model does not change if the users' weights are multiplied by a matrix and the items' factors by
 the transposed inverse. The *gauge* fixes it so that the second moment of the weights is the
@@ -21,7 +21,8 @@ from grassvine.sums.bayes.model import PRECISION_COUNT, BayesianModel
 from grassvine.sums.common import computed_once
 
 MOMENTUM = 0.5
-EVENING = 0.1  # how far the variances of the factors are drawn to their mean
+EVENING = 0.03  # how far the variances of the factors are drawn to their mean
+STABLE = 2.0  # how far the curvature may exceed its mean before steps are shortened
 LEAST_NOISE = 1e-4  # a table without noise would make the users' posteriors singular
 
 # The first guesses of variances, relative to that of the ratings.
@@ -103,7 +104,7 @@ def next_state(
     state : FitState
         The state that the sums belong to.
     sums : sequence of arrays
-        ``BayesianEvaluation.sums()``, over all agents.
+        ``BayesianEvaluation.sums``, over all agents.
     momentum : float
         The share of the last move that is repeated; 0 after the cost rose.
     """
@@ -123,7 +124,7 @@ def next_state(
     weight_moment, item_moment = second[:rank, :rank] / n_users, away[rated, :rank]
     item_moment = item_moment.T @ item_moment + np.diag(spread[rated, :rank].sum(axis=0))
     change, variances = gauge(weight_moment, item_moment / max(int(rated.sum()), 1))
-    back: Array = np.linalg.inv(change)
+    back = np.linalg.inv(change).astype(np.float64)
     moving = _extended(change)  # of rows of items
     of_user = _extended(back).T  # of rows of users: J'
     coefficients = _extended(back) @ coefficients @ of_user
@@ -131,6 +132,7 @@ def next_state(
 
     points, expected, move = points @ moving, expected @ moving, state.move @ moving
     gradient = np.column_stack([by_factors @ back.T, of_items[:, 0]])
+    gradient *= (precisions / model.item_precisions)[:, None]  # as if summed with these
     mean_variance = float(variances.mean()) if rank else 0.0
     changed = replace(
         model,
@@ -145,7 +147,7 @@ def next_state(
         new_item=new_item @ moving,
     )
     gradient = gradient / noise + (points - expected) / _priors(changed)
-    move = momentum * move - _variances(changed) * gradient
+    move = momentum * move - _step_lengths(changed, table) * gradient
     points = np.where(rated[:, None], points + move, expected)
     factors = np.ascontiguousarray(points[:, :rank])
     moved = replace(
@@ -164,7 +166,7 @@ def gauge(weight_moment: Array, item_moment: Array) -> tuple[Array, Array]:
     """
     if not len(weight_moment):
         return weight_moment, np.zeros(0)
-    lower: Array = np.linalg.cholesky(weight_moment)
+    lower = np.asarray(np.linalg.cholesky(weight_moment), np.float64)
     variances, axes = np.linalg.eigh(lower.T @ item_moment @ lower)
     # Signs that do not depend on the library, in descending order of the variances.
     variances, axes = variances[::-1], axes[:, ::-1]
@@ -193,6 +195,18 @@ def _extended(matrix: Array) -> Array:
     whole = np.eye(size + 1)
     whole[:size, :size] = matrix
     return whole
+
+
+def _step_lengths(model: BayesianModel, table: TableStatistics) -> Array:
+    """Return the posterior variances, or less for items with few ratings and little noise.
+
+    With n users whose weights have the second moment I, the largest eigenvalue of their sum of
+    squares is about (√n + √r)², and steps are stable up to about three times its inverse.
+    """
+    spread = (1.0 + np.sqrt(model.rank / np.maximum(table.counts, 1.0))) ** 2
+    weights = model.item_precisions * model.item_weights * np.maximum(spread / STABLE, 1.0)
+    lengths: Array = model.noise / (weights[:, None] + model.noise / _priors(model))
+    return lengths
 
 
 def _points(model: BayesianModel) -> Array:
