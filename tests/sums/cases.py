@@ -80,11 +80,15 @@ def implicit(method: Any, **options: Any) -> Case:
 
 LOW = gv.datasets.low_rank_ratings(60, 500, 3, oversampling=5.0, seed=1).ratings
 HARD = gv.datasets.low_rank_ratings(60, 300, 3, oversampling=1.7, condition=50.0, seed=2).ratings
+STUCK = gv.datasets.low_rank_ratings(
+    200, 200, 3, oversampling=1.8, noise=0.0, condition=10.0, least_entries=3, seed=3
+).ratings
 WIDE = np.r_[np.arange(1.0, 121.0) ** -0.7, np.zeros(1900)]
 CASES = {
     "by rank": completion(60, LOW),
     "by rank, few entries": completion(60, HARD),
     "by rank, restarted": completion(N_ITEMS, ratings()),
+    "by rank, variational": completion(200, STUCK),
     "by rank, λ > 0": completion(N_ITEMS, ratings(), unobserved=0.1),
     "by rank, μ > 0": completion(N_ITEMS, scarce_ratings(), tikhonov=0.5),
     "random start": completion(60, LOW, Exact(by_rank=False)),

@@ -224,6 +224,9 @@ class MatrixCompleter(DecentralizedCompleter):
         Properties of the run.
     incidents_ : tuple of str
         Failures during the run that were recovered from, one sentence each.
+    recovered_ : bool or None
+        Method ``"exact-subspace"`` with ``regularization=0``: whether the table, without noise, is
+        certified to be recovered; None otherwise.
     n_users_, n_items_, n_ratings_ : int
         Numbers of users, items and ratings in the training data.
     assumed_ : tuple of str

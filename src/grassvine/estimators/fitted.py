@@ -26,7 +26,8 @@ def set_run_attributes(estimator: Any, run: Run) -> None:
     ``subspaces_`` has the basis of each agent and ``subspace_`` their mean; ``agreement_`` is the
     largest distance between two neighbours, in degrees; ``n_iter_`` the largest number of updates
     of an agent; ``incidents_`` the failures that were recovered from, one sentence each;
-    ``validation_path_`` the candidates that the agents validated, or None.
+    ``validation_path_`` the candidates that the agents validated, or None; ``recovered_`` whether a
+    table without noise is certified to be recovered, or None.
     """
     estimator.history_ = run.history
     estimator.n_iter_ = int(run.history.final()["update"].max())
@@ -37,6 +38,7 @@ def set_run_attributes(estimator: Any, run: Run) -> None:
     estimator.stop_reason_ = run.stop_reason
     estimator.incidents_ = run.incidents
     estimator.validation_path_ = run.validation_path
+    estimator.recovered_ = run.recovered
     estimator.subspaces_ = run.bases
     estimator.subspace_ = run.mean
     estimator.agreement_ = run.agreement_degrees

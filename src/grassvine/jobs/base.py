@@ -150,6 +150,7 @@ def run_report(estimator: Any, spent: Mapping[str, float]) -> dict[str, Any]:
         "messages": estimator.messages_,
         "bytes": estimator.bytes_,
         **spent,
+        **({} if estimator.recovered_ is None else {"recovered": estimator.recovered_}),
         "stop_reason": estimator.stop_reason_,
         "incidents": list(estimator.incidents_),
     }

@@ -62,6 +62,7 @@ class Run(Described):
             "sent": size_in_words(self.bytes),
             "agreement": f"{self.agreement_degrees:.2g}°",
             "stop_reason": repr(self.stop_reason),
+            **({} if self.recovered is None else {"recovered": self.recovered}),
             **({"incidents": len(self.incidents)} if self.incidents else {}),
         }
 
@@ -97,6 +98,15 @@ class Run(Described):
             if name.startswith(PREFIX)
         }
         return found or None
+
+    @property
+    def recovered(self) -> bool | None:
+        """Whether a table without noise is certified to be recovered.
+
+        None if the method has no certificate: only ``Exact`` has, without regularisation.
+        """
+        found = self.states[0].get("recovered")
+        return None if found is None else bool(found[0])
 
     @property
     def messages(self) -> int:

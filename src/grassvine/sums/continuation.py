@@ -2,43 +2,55 @@ r"""Rank continuation: completion with increasing rank, for tables on which rand
 
 Rank 1 starts with the dominant direction of the table, found by power iterations over sums. At each
 rank conjugate gradients run until the cost hardly falls; then the dominant direction of the
-*clipped* residual is added. Large residuals belong to single entries, and unclipped they would pull
-the new direction towards single items. The final rank uses the block preconditioner.
+*clipped* residual is added. The final rank uses the block preconditioner.
 
 If the table has few more known entries than degrees of freedom, a descent without regularisation
 may progress very slowly, along directions that belong to single items. It is then stopped and
 restarted with other random vectors, until one converges or two reach nearly equal costs, which
-indicates that noise slowed them down. A table without noise is certified as recovered by its
-residual, ‖P_Ω(UWᵀ − Y)‖ ≤ 1e-9·‖P_Ω(Y)‖.
+indicates that noise slowed them down. If none converges, the last descent starts from variational
+Bayes (:mod:`grassvine.sums.recovery`). A table without noise is certified as recovered if its
+residual vanishes, ‖P_Ω(UWᵀ − Y)‖ ≤ 1e-9·‖P_Ω(Y)‖, and the known entries determine the others
+(:mod:`grassvine.sums.recovery.certificate`).
 """
 
 import math
 from dataclasses import dataclass, replace
-from functools import cache, partial
-from typing import Any
+from functools import cache
 
 import numpy as np
 
+from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.seeds import stream
 from grassvine.problems.base import CompletesRatings
 from grassvine.sums.conjugate_gradient import (
     Descent,
     DescentResult,
+    Point,
     StoppingRule,
     conjugate_gradient,
 )
+from grassvine.sums.directions import clipped_direction
 from grassvine.sums.preconditioners import ItemBlocks, ItemScaling
-from grassvine.sums.program import Iterate, Subprogram, all_reduce, decide
+from grassvine.sums.program import (
+    Iterate,
+    Program,
+    ProgramOutcome,
+    Subprogram,
+    all_reduce,
+    decide,
+)
+from grassvine.sums.recovery import CLIPS, determined, variational_basis
 
-FIRST_POWERS, LATER_POWERS = 8, 6  # power iterations
+CLIP = 2.0  # mean absolute residuals
 INTERMEDIATE = StoppingRule(tol=1e-8, max_iter=30, n_iter_no_change=2)
 MAX_FINAL_ITER = 250
 # A descent that will converge reduces its gradient norm within this number of iterations.
 N_ITER_NO_CHANGE, STEADY = 12, 0.1
 MAX_ATTEMPTS = 5
-EQUAL_COST = 0.05  # relative difference
-RECOVERED = 1e-9
+EQUAL_COST, SAME_COST = 0.05, 1e-3  # relative differences, among descents and to the best of them
+FITTED = 1e-9  # residual relative to the data
+NEARLY_FITTED = 1e-8  # below, descend as far as rounding allows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,14 +65,27 @@ class Known:
     energy: float
 
 
-def complete_by_rank(problem: CompletesRatings, rank: int, seed: int, tol: float) -> Descent:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class CompletedIterate(Iterate):
+    """The result of a completion without regularisation: whether the table is recovered."""
+
+    recovered: bool
+
+    def arrays(self) -> dict[str, Array]:
+        """Return the basis, and ``recovered`` as 0 or 1."""
+        return {"basis": self.basis, "recovered": np.array([float(self.recovered)])}
+
+
+def complete_by_rank(problem: CompletesRatings, rank: int, seed: int, tol: float) -> Program:
     """Minimise the cost of all agents, increasing the rank from 1."""
     unregularised = not problem.alpha
+    ratings = problem.ratings
     problem = _without_interpolated(problem, rank) if unregularised else problem
     known = yield from add_known(problem)
     final = StoppingRule(tol, MAX_FINAL_ITER)
     if not unregularised:
-        return (yield from _attempt(problem, rank, seed, known, final))
+        descent = yield from _attempt(problem, rank, seed, known, final)
+        return ProgramOutcome(descent.point.iterate, descent.reason)
     stopping = replace(final, n_iter_no_change=N_ITER_NO_CHANGE, steady=STEADY)
     first = best = yield from _attempt(problem, rank, seed, known, stopping)
     for attempt in range(1, MAX_ATTEMPTS):
@@ -71,19 +96,93 @@ def complete_by_rank(problem: CompletesRatings, rank: int, seed: int, tol: float
         best, worse = (other, best) if lower else (best, other)
         if (yield from decide(worse.point.cost <= (1.0 + EQUAL_COST) * best.point.cost)):
             break
+    stuck = not best.converged
     if not first.converged:  # a replayed program does not know the errors of its attempts
-        best = replace(best, point=replace(best.point, mse=math.nan))
-    if not best.converged:
+        best = _replayable(best)
+    if stuck:
+        best = yield from _continued(problem, best, known, final)
+        # Where it converges now, the residual is noise.
+        if not best.converged and not (yield from decide(fitted(best, known))):
+            other = yield from _variational(problem, rank, seed, known, stopping, best.point.cost)
+            if (yield from decide(other.point.cost < best.point.cost)):
+                best = _replayable(other)
+                if not (yield from decide(fitted(best, known))):
+                    best = yield from _continued(problem, best, known, final)
+    return (yield from _certified(problem, ratings, best, known, final))
+
+
+def _certified(
+    problem: CompletesRatings,
+    ratings: Ratings,
+    found: DescentResult,
+    known: Known,
+    stopping: StoppingRule,
+) -> Program:
+    """Return the result of a completion without regularisation, certified if it is the table."""
+    if not (yield from decide(fitted(found, known))):
+        if not (yield from decide(fitted(found, known, NEARLY_FITTED))):
+            return _outcome(found.point, found.reason, recovered=False)
+        found = yield from _continued(problem, found, known, replace(stopping, tol=0.0))
+        if not (yield from decide(fitted(found, known))):
+            return _outcome(found.point, found.reason, recovered=False)
+    relative = math.sqrt(found.point.squared_error / known.energy) if known.energy else 0.0
+    if (yield from determined(problem, ratings, found.point, relative)):
+        return _outcome(found.point, f"the table is recovered: {found.reason}", recovered=True)
+    reason = "the known entries are fitted, but do not determine all others"
+    return _outcome(found.point, reason, recovered=False)
+
+
+def _outcome(point: Point, reason: str, *, recovered: bool) -> ProgramOutcome:
+    norm = float(np.linalg.norm(point.gradient))
+    iterate = CompletedIterate(point.basis, point.cost, norm, mse=point.mse, recovered=recovered)
+    return ProgramOutcome(iterate, reason)
+
+
+def _variational(
+    problem: CompletesRatings,
+    rank: int,
+    seed: int,
+    known: Known,
+    stopping: StoppingRule,
+    lowest: float,
+) -> Descent:
+    """Descend from starts by variational Bayes, until one is certified or reaches equal costs.
+
+    ``lowest`` is the cost that rank continuation reached.
+    """
+    best: DescentResult | None = None
+    for attempt in range(len(CLIPS)):
+        basis = yield from variational_basis(problem, rank, seed, attempt)
         blocks = ItemBlocks(problem, known.density)
-        best = yield from conjugate_gradient(problem, best.point.basis, blocks, final)
-    if (yield from decide(recovered(best, known))):
-        return replace(best, reason=f"the table is recovered: {best.reason}")
+        found = yield from conjugate_gradient(problem, basis, blocks, stopping)
+        cost = found.point.cost
+        if best is None or (yield from decide(cost < best.point.cost)):
+            best = found
+        if (yield from decide(fitted(found, known))):
+            break
+        if (yield from decide(abs(cost - lowest) <= SAME_COST * lowest)):
+            break
+        lowest = min(cost, lowest)
+    assert best is not None
     return best
 
 
-def recovered(descent: DescentResult, known: Known) -> bool:
-    """Return whether the residual vanishes at the known entries: the certificate of recovery."""
-    return math.sqrt(descent.point.squared_error) <= RECOVERED * math.sqrt(known.energy)
+def _continued(
+    problem: CompletesRatings, found: DescentResult, known: Known, stopping: StoppingRule
+) -> Descent:
+    """Descend further."""
+    blocks = ItemBlocks(problem, known.density)
+    return (yield from conjugate_gradient(problem, found.point.basis, blocks, stopping))
+
+
+def _replayable(found: DescentResult) -> DescentResult:
+    """Forget the error at this agent's own values, which a replayed program does not know."""
+    return replace(found, point=replace(found.point, mse=math.nan))
+
+
+def fitted(descent: DescentResult, known: Known, tol: float = FITTED) -> bool:
+    """Return whether the residual vanishes at the known entries."""
+    return math.sqrt(descent.point.squared_error) <= tol * math.sqrt(known.energy)
 
 
 def add_known(problem: CompletesRatings) -> Subprogram[Known]:
@@ -138,43 +237,11 @@ def widened(
     """Return the basis extended by the dominant direction of the clipped residual."""
     ratings = problem.ratings
     size = basis.shape[1]
-    iterate = Iterate(basis)
 
     @cache
     def residuals() -> Array:
         return problem.residuals(basis) if size else ratings.values
 
-    sums = yield from all_reduce(
-        iterate, lambda: (float(np.abs(residuals()).sum()), float(ratings.n_values))
-    )
-    bound = 2.0 * float(sums[0]) / max(float(sums[1]), 1.0)
-
-    @cache
-    def table() -> Any:
-        from scipy.sparse import csr_array  # slow to import, and only completion needs it
-
-        clipped = np.clip(residuals(), -bound, bound)
-        shape = (ratings.n_users, ratings.n_items)
-        return csr_array((clipped, ratings.items, ratings.starts), shape=shape)
-
-    def gram_product(direction: Array) -> tuple[Array]:
-        return (table().T @ (table() @ direction),)
-
     rng = stream(seed, "start", "direction", size, attempt)
-    direction = _orthogonalised(basis, rng.standard_normal(ratings.n_items))
-    for _ in range(LATER_POWERS if size else FIRST_POWERS):
-        (power,) = yield from all_reduce(iterate, partial(gram_product, direction))
-        # If the residual is zero, any direction will do.
-        if (yield from decide(not power.any())):
-            break
-        direction = _orthogonalised(basis, power)
-    return np.ascontiguousarray(np.column_stack([basis, direction]))
-
-
-def _orthogonalised(basis: Array, vector: Array) -> Array:
-    """Return the normalised component of a vector that is orthogonal to a basis."""
-    # Twice: normalising a short remainder magnifies the rounding errors of the first pass.
-    for _ in range(2):
-        vector = vector - basis @ (basis.T @ vector)
-        vector = vector / (float(np.linalg.norm(vector)) or 1.0)
-    return vector
+    found = yield from clipped_direction(ratings, residuals, Iterate(basis), basis, rng, CLIP)
+    return np.ascontiguousarray(np.column_stack([basis, found.direction]))

@@ -67,7 +67,7 @@ class ItemBlocks:
             (total,) = yield from all_reduce(
                 point.iterate, lambda: (self._problem.item_blocks(point.basis),)
             )
-            self._blocks = _unpacked(total, point.basis.shape[1])
+            self._blocks = unpacked(total, point.basis.shape[1])
 
     def apply_inverse(self, point: Point, tangent: Array) -> Array:
         """Return M⁻¹ξ."""
@@ -104,7 +104,7 @@ def _floored(gram: Array) -> Array:
     return gram + (FLOOR * float(np.trace(gram)) + np.finfo(float).tiny) * np.eye(rank)
 
 
-def _unpacked(packed: Array, rank: int) -> Array:
+def unpacked(packed: Array, rank: int) -> Array:
     """Return symmetric blocks from their lower triangles."""
     rows, columns = np.tril_indices(rank)
     blocks = np.empty((len(packed), rank, rank))
