@@ -17,6 +17,7 @@ totals without any.
 import math
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import accumulate, pairwise
 from typing import TypeAlias, TypeVar
 
@@ -111,6 +112,12 @@ def agree(number: float) -> Subprogram[float]:
 def decide(condition: bool) -> Subprogram[bool]:
     """Return whether the condition holds at the root; for use with ``yield from``, after a sum."""
     return bool((yield from agree(condition)))
+
+
+def kind_of(compute: Compute) -> str:
+    """Return a name for sums of the same quantities: that of the function that computes parts."""
+    function = compute.func if isinstance(compute, partial) else compute
+    return getattr(function, "__qualname__", type(function).__qualname__)
 
 
 def flat(arrays: Sequence[ArrayLike]) -> tuple[Array, list[tuple[int, ...]]]:
