@@ -13,13 +13,14 @@ from grassvine.models import SubspaceModel
 from grassvine.peers.averages import common_basis
 from grassvine.peers.learning import Learning
 from grassvine.peers.methods import gossip_of
+from grassvine.peers.support import fourth_powers, has_support, require_support
 from grassvine.peers.totals import Totals
 from grassvine.problems import PCAProblem
 from grassvine.problems.base import Evaluation
 from grassvine.protocol.agent import State
 from grassvine.sums.program import Iterate, Subprogram, all_reduce
 
-COUNT, SUMS = "total.count", "total.sums"
+COUNT, SUMS, SPREAD = "total.count", "total.sums", "total.spread"
 SQUARES, CAPTURED = "total.squares", "total.captured"
 BASIS = "total.basis"
 
@@ -57,6 +58,13 @@ class MemberSamples:
             iterate, lambda: (np.array([float(len(self.samples))]), self.samples.sum(axis=0))
         )
         totals = {COUNT: count, SUMS: sums}
+        require_support(float(count[0]), "samples", self.learning.min_support)
+        if self.learning.min_support > 1:
+            means = _mean(totals)
+            (spread,) = yield from all_reduce(
+                iterate, lambda: (fourth_powers(self.samples - means),)
+            )
+            totals[SPREAD] = spread
         if not self.learning.method.gossips:
             return totals
         (squares,) = yield from all_reduce(
@@ -72,7 +80,11 @@ class MemberSamples:
                 f"all members together have {count} samples, too few for {rank} components; draft "
                 "a plan with a smaller rank, or with more members."
             )
-        return PCAProblem(self.samples - _mean(totals))
+        centred = self.samples - _mean(totals)
+        if SPREAD in totals:
+            enough = has_support(totals[SPREAD], self.learning.min_support)
+            centred = np.where(enough, centred, 0.0)
+        return PCAProblem(centred)
 
     def gossip(self, totals: Totals, n_agents: int) -> Gossip:
         """Return gossip with a consensus weight on the scale of the samples."""

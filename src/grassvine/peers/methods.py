@@ -83,7 +83,9 @@ def gossip_of(
 
 def sums_before(learning: Learning) -> int:
     """Return the number of sums before the fit; gossip needs the scale of the data as well."""
-    return {"ratings": 1, "tasks": 2, "pca": 1}[learning.kind] + int(learning.method.gossips)
+    of_support = learning.kind == "pca" and learning.min_support > 1
+    of_kind = {"ratings": 1, "tasks": 2, "pca": 1}[learning.kind]
+    return of_kind + int(of_support) + int(learning.method.gossips)
 
 
 def sums_after(learning: Learning) -> int:

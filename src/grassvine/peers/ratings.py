@@ -10,9 +10,10 @@ from grassvine.data.ratings import Ratings
 from grassvine.estimators.completion import CONSENSUS_SHARE
 from grassvine.foundations.arrays import Array
 from grassvine.gossip import Gossip
-from grassvine.models import BiasedSolver, ItemPart, RatingsModel, SubspaceSolver
+from grassvine.models import BiasedSolver, ItemPart, RatingsModel, SubspaceSolver, UserPart
 from grassvine.peers.learning import EXACT, Learning
 from grassvine.peers.methods import gossip_of
+from grassvine.peers.support import require_support
 from grassvine.peers.totals import Totals
 from grassvine.problems import CompletionProblem, Problem
 from grassvine.protocol.agent import State
@@ -87,13 +88,14 @@ class MemberRatings:
 
     def problem(self, totals: Totals) -> Problem:
         """Return the model with biases, or the paper's formulation."""
-        choice = self.learning.method
+        choice, ratings = self.learning.method, self._supported(totals)
+        require_support(float(totals[NUMBERS][0]), "users", self.learning.min_support)
         if choice.name == EXACT:
-            return BiasedCompletionProblem(self.ratings)
+            return BiasedCompletionProblem(ratings)
         if choice.regularization == "auto":
-            return CompletionProblem(self.ratings)
+            return CompletionProblem(ratings)
         assert choice.regularization is not None
-        shifted = self.ratings.shifted(-_centre(totals))
+        shifted = ratings.shifted(-_centre(totals))
         return CompletionProblem(shifted, unobserved=choice.regularization)
 
     def gossip(self, totals: Totals, n_agents: int) -> Gossip:
@@ -123,7 +125,15 @@ class MemberRatings:
     def model(self, state: State) -> RatingsModel:
         """Return the model: the same items in all houses, this member's users."""
         shared = self._item_part(state)
-        return RatingsModel(shared, shared.users_from(self.users, self.ratings))
+        solved = shared.solve(self._supported(state))
+        return RatingsModel(shared, UserPart(self.users, *solved, self.ratings))
+
+    def _supported(self, totals: State) -> Ratings:
+        """Return the ratings of items that enough users of all members have rated."""
+        if self.learning.min_support == 1:
+            return self.ratings
+        enough = np.asarray(totals[COUNTS], dtype=np.float64) >= self.learning.min_support
+        return self.ratings.take_values(enough[self.ratings.items])
 
     def _item_part(self, state: State) -> ItemPart:
         totals = {name: np.asarray(state[name], float) for name in (COUNTS, NUMBERS, RANGES)}
@@ -133,6 +143,9 @@ class MemberRatings:
             float(totals[RANGES][:, 1].max()),
         )
         factors, biases, centre, solver = self._fitted(state, _centre(totals))
+        few = totals[COUNTS] < self.learning.min_support
+        if self.learning.min_support > 1:
+            factors, biases = np.where(few[:, None], 0.0, factors), np.where(few, 0.0, biases)
         return ItemPart(
             items=self.items,
             factors=factors,
@@ -141,7 +154,7 @@ class MemberRatings:
             solver=solver,
             lowest=lowest,
             highest=highest,
-            counts=np.round(totals[COUNTS]).astype(np.int64),
+            counts=np.where(few, 0, np.round(totals[COUNTS])).astype(np.int64),
         )
 
     def _fitted(

@@ -14,6 +14,7 @@ from grassvine.models import FeaturePart, TaskPart, TasksModel
 from grassvine.models.tasks import centred
 from grassvine.peers.learning import Learning
 from grassvine.peers.methods import gossip_of
+from grassvine.peers.support import fourth_powers, has_support, require_support
 from grassvine.peers.totals import Totals
 from grassvine.problems import MultitaskProblem
 from grassvine.problems.base import Evaluation
@@ -22,6 +23,7 @@ from grassvine.sums.program import Iterate, Subprogram, all_reduce
 
 COUNT, SUMS, SPREAD = "total.count", "total.sums", "total.spread"
 SQUARES, HELD_OUT = "total.squares", "total.held_out"
+UNUSED = float(np.finfo(float).max)  # a scale by which a feature vanishes
 CONSTANT = 1e-12  # a feature varies less than its mean times this by rounding alone
 
 
@@ -62,13 +64,13 @@ class MemberTasks:
     def sums_before(self, number: int, iterate: Iterate) -> Subprogram[Totals]:
         """Sum what standardises the features."""
         samples = np.concatenate(self.tasks.features)
+        n_tasks = sum(len(y) > 0 for y in self.tasks.targets)
         count, sums = yield from all_reduce(
-            iterate, lambda: (np.array([float(len(samples))]), samples.sum(axis=0))
+            iterate, lambda: (np.array([float(len(samples)), n_tasks]), samples.sum(axis=0))
         )
+        require_support(float(count[1]), "tasks", self.learning.min_support)
         means = sums / max(float(count[0]), 1.0)
-        (spread,) = yield from all_reduce(
-            iterate, lambda: (np.sum((samples - means) ** 2, axis=0),)
-        )
+        (spread,) = yield from all_reduce(iterate, lambda: (fourth_powers(samples - means),))
         totals = {COUNT: count, SUMS: sums, SPREAD: spread}
         if not self.learning.method.gossips:
             return totals
@@ -119,7 +121,7 @@ class MemberTasks:
 
     def model(self, state: State) -> TasksModel:
         """Return the model: the same features in all houses, this member's tasks."""
-        means, scales = _standards(state)
+        means, scales = self._standards(state)
         names = tuple(map(str, self.learning.catalogue))
         basis = np.asarray(state["basis"], dtype=np.float64)
         shared = FeaturePart(names, basis, means, scales, self._alpha, True)
@@ -132,12 +134,13 @@ class MemberTasks:
         return self.learning.method.alpha
 
     def _fitted(self, totals: Totals) -> Tasks:
-        return centred(standardised(self.tasks, *_standards(totals)))
+        return centred(standardised(self.tasks, *self._standards(totals)))
 
-
-def _standards(totals: State) -> tuple[Array, Array]:
-    """Return the means and scales that standardise all samples; a constant has scale 1."""
-    count = max(float(totals[COUNT][0]), 1.0)
-    means = np.asarray(totals[SUMS], dtype=np.float64) / count
-    scales = np.sqrt(np.asarray(totals[SPREAD], dtype=np.float64) / count)
-    return means, np.where(scales <= CONSTANT * np.abs(means), 1.0, scales)
+    def _standards(self, totals: State) -> tuple[Array, Array]:
+        """Return the means and scales that standardise all samples; a constant has scale 1."""
+        count = max(float(totals[COUNT][0]), 1.0)
+        spread = np.asarray(totals[SPREAD], dtype=np.float64)
+        means = np.asarray(totals[SUMS], dtype=np.float64) / count
+        scales = np.sqrt(spread[0] / count)
+        scales = np.where(scales <= CONSTANT * np.abs(means), 1.0, scales)
+        return means, np.where(has_support(spread, self.learning.min_support), scales, UNUSED)

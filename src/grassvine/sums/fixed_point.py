@@ -39,12 +39,17 @@ from grassvine.protocol.restore import as_counts
 from grassvine.sums.summation import Addends, Sizes, require_size
 
 TOTAL_BITS = 60  # of the largest total, without its sign
-STEP, N_LEVELS = 8, 17  # a window of levels is 2^b, 2^(b+8), …, 2^(b+128)
+STEP, N_LEVELS = 8, 9  # a window of levels is 2^b, 2^(b+8), …, 2^(b+64)
 WINDOW = STEP * (N_LEVELS - 1)
-FIRST_WINDOW = -64
+FIRST_WINDOW = -16
 SMALL = 16  # a scale is refined when all parts are smaller than 2^(e − 16)
 ZERO = -(2**15)  # the exponent of an array of zeros
-MAX_ROUNDS = 24  # of one sum: the largest and smallest floats take eleven
+MAX_ROUNDS = 48  # of one sum: the largest and smallest floats take at most 36
+
+STRAYS = (
+    "some agent does not do what the plan says, or has another key than its card; compare versions "
+    "and cards, and begin a new plan."
+)
 
 
 class Masks(Protocol):
@@ -94,7 +99,9 @@ class Scaling:
     def sizing(self) -> "Scaling":
         """Return a search for all exponents, in the windows around the last ones."""
         windows = tuple(
-            FIRST_WINDOW if e == ZERO else FIRST_WINDOW + (e - STEP - FIRST_WINDOW) // WINDOW * WINDOW
+            FIRST_WINDOW
+            if e == ZERO
+            else FIRST_WINDOW + (e - STEP - FIRST_WINDOW) // WINDOW * WINDOW
             for e in self.exponents
         )
         return replace(self, attempt=self.attempt + 1, windows=windows)
@@ -218,8 +225,7 @@ class FixedPointSummation:
         if self._scaling.attempt >= MAX_ROUNDS:
             raise MessageError(
                 f"after {MAX_ROUNDS} rounds of sum {self._number} there is no scale that fits all "
-                "parts: some agent does not do what the plan says; compare versions and tables, "
-                "and begin a new plan."
+                f"parts: {STRAYS}"
             )
         return self._words()
 
@@ -308,9 +314,7 @@ class FixedPointSummation:
             floats = np.ldexp(numbers.astype(np.float64), np.repeat(shifts, lengths))
         if ((numbers > most) | (numbers < -most)).any() or not np.isfinite(floats).all():
             raise MessageError(
-                f"the total of sum {self._number} is larger than its parts can be: some agent "
-                "does not do what the plan says, or has another key than its card; compare "
-                "versions, cards and tables, and begin a new plan."
+                f"the total of sum {self._number} is larger than its parts can be: {STRAYS}"
             )
         return floats
 

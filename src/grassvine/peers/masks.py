@@ -1,0 +1,97 @@
+r"""Masks: what members add to their parts of sums, so that nobody sees anything but totals.
+
+Two members i < j have a common secret by X25519, from one's own key and the other's card. From it
+and the plan's digest HKDF derives the key of the pair, and from that a key for each round of each
+sum, which ChaCha20 expands to words k_ij. Member i sends
+
+.. math:: x_i + Σ_{j>i} k_{ij} − Σ_{j<i} k_{ji} \mod 2^{64}
+
+Each k_ij is added once and subtracted once, so the masks cancel in the total. To anybody who does
+not know one of the secrets of i, this is uniform noise; only all others together know them all. Two
+members need no link between them.
+
+A mask must hide one payload only: the difference of two payloads under one mask is not hidden. So a
+round's mask is given out once; what was sent under it is in the journal and is sent again, never
+computed again; and a plan is not begun anew (:mod:`grassvine.peers.begun`).
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF, HKDFExpand
+
+from grassvine.foundations.arrays import Words
+from grassvine.foundations.errors import PeerError
+from grassvine.peers.cards import Card, x25519_key
+
+DOMAIN = b"grassvine masks 1"
+KEY_BYTES, NONCE = 32, bytes(16)  # each key is used for one stream, from its beginning
+
+
+class PairMasks:
+    """The masks of one member for one agent that runs a plan.
+
+    Parameters
+    ----------
+    digest : bytes
+        The digest of the plan.
+    key : X25519PrivateKey
+        The member's own key.
+    number : int
+        The member's number.
+    members : sequence of Card
+    """
+
+    def __init__(
+        self, digest: bytes, key: X25519PrivateKey, number: int, members: Sequence[Card]
+    ) -> None:
+        self._digest = digest
+        self._own = self._derived(key.private_bytes_raw(), b"own %d" % number)
+        self._added: list[bytes] = []  # the keys of pairs in which this member adds
+        self._subtracted: list[bytes] = []
+        for other, card in enumerate(members):
+            if other == number:
+                continue
+            low, high = sorted((number, other))
+            secret = key.exchange(x25519_key(card.x25519))
+            pair = self._derived(secret, b"pair %d %d" % (low, high))
+            (self._added if number == low else self._subtracted).append(pair)
+        self._last = -1, -1
+        self._zeros = b""
+
+    def mask(self, number: int, attempt: int, size: int) -> Words:
+        """Return the mask of a round: of a sum, the sum's round, and the size; each only once."""
+        if (number, attempt) <= self._last:
+            raise PeerError(
+                f"the mask of sum {number}, round {attempt}, was used already, and a second "
+                "message under it would reveal the difference; begin a new plan."
+            )
+        self._last = number, attempt
+        mask = np.zeros(size, dtype=np.uint64)
+        for key in self._added:
+            mask += self._stream(key, number, attempt, size)
+        for key in self._subtracted:
+            mask -= self._stream(key, number, attempt, size)
+        return mask
+
+    def random(self, number: int, attempt: int, size: int) -> Words:
+        """Return words that only this member knows; the same ones after a restart."""
+        return self._stream(self._own, number, attempt, size)
+
+    def _derived(self, secret: bytes, purpose: bytes) -> bytes:
+        info = b"%b: %b" % (DOMAIN, purpose)
+        return HKDF(SHA256(), KEY_BYTES, salt=self._digest, info=info).derive(secret)
+
+    def _stream(self, key: bytes, number: int, attempt: int, size: int) -> Words:
+        info = b"%b: sum %d round %d" % (DOMAIN, number, attempt)
+        once = HKDFExpand(SHA256(), KEY_BYTES, info=info).derive(key)
+        if len(self._zeros) < 8 * size:
+            self._zeros = bytes(8 * size)
+        words = np.empty(size, dtype="<u8")
+        encryptor = Cipher(ChaCha20(once, NONCE), mode=None).encryptor()
+        encryptor.update_into(memoryview(self._zeros)[: 8 * size], words.view(np.uint8).data)
+        return words.astype(np.uint64, copy=False)
