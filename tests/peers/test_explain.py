@@ -116,7 +116,7 @@ def test_no_message_is_sent_more_often_than_told(tmp_path: Path, name: str) -> N
 
 
 def test_a_leaf_is_told_that_its_own_data_are_seen_and_a_branch_whose(tmp_path: Path) -> None:
-    plan = GroupPlan.draft(cards("abc", "d"), learning("ratings"))
+    plan = GroupPlan.draft(cards("abc", "d"), learning("ratings"), secrecy="none")
     tree, names = plan.network.tree, [member.name for member in plan.members]
     for number, name in enumerate(names):
         rows = explain(plan, name).sent[name]
@@ -130,7 +130,7 @@ def test_a_leaf_is_told_that_its_own_data_are_seen_and_a_branch_whose(tmp_path: 
 
 
 def test_one_member_is_a_part_of_all() -> None:
-    plan = GroupPlan.draft(cards(), learning("tasks"))
+    plan = GroupPlan.draft(cards(), learning("tasks"), secrecy="none")
     whole = explain(plan)
     for member in plan.members:
         assert explain(plan, member.name).sent == {member.name: whole.sent[member.name]}
@@ -139,8 +139,8 @@ def test_one_member_is_a_part_of_all() -> None:
 
 
 def test_gossip_prints_the_stronger_warning() -> None:
-    gossip = explain(GroupPlan.draft(cards(), learning("ratings", "gossip")))
-    exact = explain(GroupPlan.draft(cards(), learning("ratings")))
+    gossip = explain(GroupPlan.draft(cards(), learning("ratings", "gossip"), secrecy="none"))
+    exact = explain(GroupPlan.draft(cards(), learning("ratings"), secrecy="none"))
     assert GOSSIP_WARNING in gossip.sentences and GOSSIP_WARNING not in exact.sentences
     assert UNMASKED in exact.sentences
     (basis,) = [row for row in gossip.sent["clinic-d"] if row.message == "basis"]
@@ -151,7 +151,7 @@ def test_what_is_revealed_agrees_with_the_readme() -> None:
     section = " ".join(
         README.read_text().split("## What leaves an agent")[1].split("\n## ")[0].split()
     )
-    rows = explain(GroupPlan.draft(cards(), learning("ratings"))).sent["clinic-d"]
+    rows = explain(GroupPlan.draft(cards(), learning("ratings"), secrecy="none")).sent["clinic-d"]
     reveals = " ".join(row.reveals for row in rows)
     for part in ("exact list of its items", "number of its users", "single user", "rounding error"):
         assert part in section
@@ -161,5 +161,5 @@ def test_what_is_revealed_agrees_with_the_readme() -> None:
 
 def test_the_limit_of_a_plan_is_what_its_largest_message_takes() -> None:
     for kind in ("ratings", "tasks", "pca"):
-        plan = GroupPlan.draft(cards(), learning(kind))
+        plan = GroupPlan.draft(cards(), learning(kind), secrecy="none")
         assert plan.limits.message_bytes == largest_message(plan.learning, plan.network) + HEADER

@@ -13,6 +13,7 @@ from grassvine.models import SubspaceModel
 from grassvine.peers.averages import common_basis
 from grassvine.peers.learning import Learning
 from grassvine.peers.methods import gossip_of
+from grassvine.peers.plausible import are_counts, are_spreads, require_plausible, within
 from grassvine.peers.support import fourth_powers, has_support, require_support
 from grassvine.peers.totals import Totals
 from grassvine.problems import PCAProblem
@@ -58,12 +59,14 @@ class MemberSamples:
             iterate, lambda: (np.array([float(len(self.samples))]), self.samples.sum(axis=0))
         )
         totals = {COUNT: count, SUMS: sums}
+        yield from require_plausible(are_counts(count), "the number of samples is not one")
         require_support(float(count[0]), "samples", self.learning.min_support)
         if self.learning.min_support > 1:
             means = _mean(totals)
             (spread,) = yield from all_reduce(
                 iterate, lambda: (fourth_powers(self.samples - means),)
             )
+            yield from require_plausible(are_spreads(spread, float(count[0])), "variances are none")
             totals[SPREAD] = spread
         if not self.learning.method.gossips:
             return totals
@@ -103,6 +106,12 @@ class MemberSamples:
             return coordinates.T @ coordinates, np.array([problem.trace])
 
         captured, squares = yield from all_reduce(iterate, own)
+        explained = np.linalg.eigvalsh(captured)
+        whole = float(squares[0])
+        yield from require_plausible(
+            within(float(explained[0]), 0.0, whole) and within(float(explained.sum()), 0.0, whole),
+            "the components explain less than nothing, or more than all",
+        )
         return {BASIS: basis, CAPTURED: captured, SQUARES: squares}
 
     def model(self, state: State) -> SubspaceModel:

@@ -13,6 +13,7 @@ from grassvine.gossip import Gossip
 from grassvine.models import BiasedSolver, ItemPart, RatingsModel, SubspaceSolver, UserPart
 from grassvine.peers.learning import EXACT, Learning
 from grassvine.peers.methods import gossip_of
+from grassvine.peers.plausible import are_counts, require_plausible, within
 from grassvine.peers.support import require_support
 from grassvine.peers.totals import Totals
 from grassvine.problems import CompletionProblem, Problem
@@ -78,6 +79,7 @@ class MemberRatings:
 
         counts, numbers, ranges = yield from all_reduce(iterate, own)
         totals = {COUNTS: counts, NUMBERS: numbers, RANGES: ranges}
+        yield from self._require_plausible(totals)
         if not self.learning.method.gossips:
             return totals
         centre = _centre(totals)
@@ -85,6 +87,20 @@ class MemberRatings:
             iterate, lambda: (np.array([np.sum((values - centre) ** 2)]),)
         )
         return {**totals, SQUARES: squares}
+
+    def _require_plausible(self, totals: Totals) -> Subprogram[None]:
+        counts, (n_users, total) = totals[COUNTS], totals[NUMBERS].tolist()
+        n_ratings = float(counts.sum())
+        counted = are_counts(counts, totals[NUMBERS][:1])
+        yield from require_plausible(
+            counted and bool((counts <= n_users).all()) and n_users <= n_ratings,
+            "the numbers of users and of ratings do not fit each other",
+        )
+        if self.learning.scale:
+            lowest, highest = (bound * n_ratings for bound in self.learning.scale)
+            yield from require_plausible(
+                within(total, lowest, highest), "the mean of the ratings is not on their scale"
+            )
 
     def problem(self, totals: Totals) -> Problem:
         """Return the model with biases, or the paper's formulation."""
@@ -120,6 +136,9 @@ class MemberRatings:
             return (np.array([float(wrong @ wrong), float(len(wrong))]),)
 
         (sums,) = yield from all_reduce(iterate, own)
+        yield from require_plausible(
+            are_counts(sums[1:]) and bool(sums[0] >= 0.0), "the held-out error is not one"
+        )
         return {HELD_OUT: sums}
 
     def model(self, state: State) -> RatingsModel:

@@ -14,6 +14,7 @@ from grassvine.models import FeaturePart, TaskPart, TasksModel
 from grassvine.models.tasks import centred
 from grassvine.peers.learning import Learning
 from grassvine.peers.methods import gossip_of
+from grassvine.peers.plausible import are_counts, are_spreads, require_plausible
 from grassvine.peers.support import fourth_powers, has_support, require_support
 from grassvine.peers.totals import Totals
 from grassvine.problems import MultitaskProblem
@@ -68,9 +69,14 @@ class MemberTasks:
         count, sums = yield from all_reduce(
             iterate, lambda: (np.array([float(len(samples)), n_tasks]), samples.sum(axis=0))
         )
+        yield from require_plausible(
+            are_counts(count) and bool(count[1] <= count[0]),
+            "the numbers of tasks and of samples do not fit each other",
+        )
         require_support(float(count[1]), "tasks", self.learning.min_support)
         means = sums / max(float(count[0]), 1.0)
         (spread,) = yield from all_reduce(iterate, lambda: (fourth_powers(samples - means),))
+        yield from require_plausible(are_spreads(spread, float(count[0])), "variances are none")
         totals = {COUNT: count, SUMS: sums, SPREAD: spread}
         if not self.learning.method.gossips:
             return totals
@@ -117,6 +123,9 @@ class MemberTasks:
             return (np.array([squares, float(sum(map(len, wrong)))]),)
 
         (sums,) = yield from all_reduce(iterate, own)
+        yield from require_plausible(
+            are_counts(sums[1:]) and bool(sums[0] >= 0.0), "the held-out error is not one"
+        )
         return {HELD_OUT: sums}
 
     def model(self, state: State) -> TasksModel:
