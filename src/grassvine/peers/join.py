@@ -111,7 +111,8 @@ def create_agent(plan: GroupPlan, identity: OwnIdentity, data: Problem) -> Agent
     agent = plan.run_plan.agent(number, data)
     if plan.secrecy == MASKED:
         assert isinstance(agent, SumAgent)
-        masks = PairMasks(plan.digest, identity.x25519, number, plan.members)
+        public = [member.x25519 for member in plan.members]
+        masks = PairMasks(plan.digest, identity.x25519, number, public)
         agent.add_up_by(FixedPointSummation(number, len(plan.members), masks))
     return agent
 

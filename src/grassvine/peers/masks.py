@@ -26,7 +26,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF, HKDFExpand
 
 from grassvine.foundations.arrays import Words
 from grassvine.foundations.errors import PeerError
-from grassvine.peers.cards import Card, x25519_key
+from grassvine.peers.cards import x25519_key
 
 DOMAIN = b"grassvine masks 1"
 KEY_BYTES, NONCE = 32, bytes(16)  # each key is used for one stream, from its beginning
@@ -43,21 +43,22 @@ class PairMasks:
         The member's own key.
     number : int
         The member's number.
-    members : sequence of Card
+    public : sequence of str
+        The public keys of all members, as their cards have them.
     """
 
     def __init__(
-        self, digest: bytes, key: X25519PrivateKey, number: int, members: Sequence[Card]
+        self, digest: bytes, key: X25519PrivateKey, number: int, public: Sequence[str]
     ) -> None:
         self._digest = digest
         self._own = self._derived(key.private_bytes_raw(), b"own %d" % number)
         self._added: list[bytes] = []  # the keys of pairs in which this member adds
         self._subtracted: list[bytes] = []
-        for other, card in enumerate(members):
+        for other, text in enumerate(public):
             if other == number:
                 continue
             low, high = sorted((number, other))
-            secret = key.exchange(x25519_key(card.x25519))
+            secret = key.exchange(x25519_key(text))
             pair = self._derived(secret, b"pair %d %d" % (low, high))
             (self._added if number == low else self._subtracted).append(pair)
         self._last = -1, -1
