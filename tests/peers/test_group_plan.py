@@ -137,7 +137,7 @@ def altered(old: str, new: str) -> str:
         ("seed = 3", "seed = 3.0", "seed must be a whole number"),
         ("seed = 3", "sead = 3", "sead: unknown key 'sead'; did you mean 'seed'"),
         ("seed = 3\n", "", "seed is missing"),
-        ('sums = "plain"', 'sums = "fixed"', "unknown sums 'fixed'"),
+        ('sums = "plain"', 'sums = "words"', "unknown sums 'words'"),
         ('secrecy = "none"', 'secrecy = "masks"', "unknown secrecy"),
         ('encoding = "safetensors"', 'encoding = "pickle"', "unknown encoding"),
         ('timetable = "', 'timetable = "x', "timetable is not a SHA-256"),

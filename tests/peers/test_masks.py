@@ -144,7 +144,7 @@ def assert_uniform(words: list[Words]) -> None:
 
 
 @pytest.mark.parametrize("n_members", [3, 6, 10])
-@pytest.mark.parametrize("case", ["biased, auto", "tasks", "components, one sum"])
+@pytest.mark.parametrize("case", ["biased, auto", "by rank", "components, one sum"])
 def test_what_a_neighbour_receives_cannot_be_told_from_noise(case: str, n_members: int) -> None:
     n_rounds = 2 if case == "components, one sum" else 12
     masked = heard(case, n_members, n_rounds, masked=True)

@@ -56,7 +56,7 @@ class Begun:
 def differencing(plan: GroupPlan, folder: Path) -> list[str]:
     """Return what the totals of a plan reveal together with those of earlier runs.
 
-    Raises :class:`PlanError` if both would start at the same point.
+    Raises :class:`PlanError` if both would start at the same point, and sums are masked.
     """
     own, warnings = Begun.of(plan), []
     for earlier in _notes(folder):
@@ -64,7 +64,7 @@ def differencing(plan: GroupPlan, folder: Path) -> list[str]:
         if earlier.plan == own.plan or earlier.catalogue != own.catalogue or not differing:
             continue
         names = ", ".join(differing)
-        if earlier.seed == own.seed:
+        if earlier.seed == own.seed and plan.secrecy == MASKED:
             raise PlanError(
                 f"an earlier run with other members ({names}) has started at the same point, where "
                 "the difference of the totals is the part of these members; draft the plan with "

@@ -171,6 +171,7 @@ def own_identity(plan: GroupPlan, folder: Path | None) -> OwnIdentity:
 
 def run(prepared: Prepared, run_peer: RunPeer, patience: float | None = None) -> State:
     """Run a prepared member, and return the final state of its agent."""
+    differencing(prepared.plan, prepared.identity.folder)
     refuse_lost_journal(prepared.plan, prepared.identity.folder, prepared.journal / TABLE)
     try:
         prepared.journal.mkdir(mode=0o700, parents=True, exist_ok=True)
