@@ -32,9 +32,9 @@ def measure() -> Iterator[dict[str, Any]]:
         found = {}
         for name, engine in engines.items():
             _run(engine, *_fit(regularization, max_iter=2))  # starts processes, loads kernels
-            before = _cpu_seconds(members)
+            before = cpu_seconds(members)
             result, took = timed(partial(_run, engine, factories, timetable))
-            spent = _cpu_seconds(members) - before if name == "members" else took.cpu
+            spent = cpu_seconds(members) - before if name == "members" else took.cpu
             found[name] = {"cpu": spent, "wall": took.wall, "result": result}
         same = all(
             one["basis"].tobytes() == other["basis"].tobytes()
@@ -77,7 +77,7 @@ def _run(engine: Engine, factories: Sequence[AgentFactory], timetable: Timetable
     return engine.run(factories, timetable, AllFinished(N_MEMBERS))
 
 
-def _cpu_seconds(members: LoopbackEngine) -> float:
+def cpu_seconds(members: LoopbackEngine) -> float:
     """Return the CPU seconds of all members' processes so far."""
     total = 0
     for process, _ in members.processes:

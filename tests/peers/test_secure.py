@@ -201,13 +201,19 @@ def test_support_counts_the_samples_that_differ(count: int) -> None:
     column = np.zeros((10_000, 1))
     column[:count] = 1.0
     for values in (column, 1.0 - column, 1e6 * column - 3.0):
-        spread = fourth_powers(values - values.mean())
-        assert has_support(spread, 5)[0] == (count >= 5)
-        assert has_support(spread, 1)[0]
+        assert supported(values, 5) == (count >= 5)
+        assert supported(values, 1)
     normal = np.random.default_rng(0).standard_normal((50, 1))
-    assert has_support(fourth_powers(normal - normal.mean()), 5)[0]
+    assert supported(normal, 5)
     normal[0] = 1e4
-    assert not has_support(fourth_powers(normal - normal.mean()), 5)[0]
+    assert not supported(normal, 5)
+    assert supported(np.full((9, 1), 3.0), 5)  # a constant, which does no harm
+
+
+def supported(values: Array, min_support: int) -> bool:
+    differences, count = values - values.mean(), float(len(values))
+    fourths = fourth_powers(differences, np.sum(differences**2, axis=0), count)
+    return bool(has_support(fourths, count, min_support)[0])
 
 
 def test_too_few_users_tasks_or_samples_are_refused(tmp_path: Path) -> None:

@@ -67,13 +67,13 @@ def added(parts: Parts, tree: Tree) -> list[Array]:
     return found[0]
 
 
-def rounds(parts: Parts) -> tuple[list[Array], int]:
+def rounds(parts: Parts, *, wide: bool = False) -> tuple[list[Array], int]:
     """Add up parts without a tree, and return the totals and the number of rounds."""
     agents = [FixedPointSummation(number, len(parts[0])) for number in range(len(parts[0]))]
     totals = []
     for number, part in enumerate(parts):
         words: list[Addends] = [
-            agent.begin(number, "sum", own.ravel(), [own.shape])
+            agent.begin(number, "sum", own.ravel(), [own.shape], wide=wide)
             for agent, own in zip(agents, part, strict=True)
         ]
         while True:
@@ -98,9 +98,10 @@ def test_totals_have_the_same_bits_on_every_tree_and_in_every_order(n_agents: in
     assert len(bits) == 1
     for total, part in zip(added(parts, gv.networks.path(n_agents).tree), parts, strict=True):
         largest = max(np.abs(one).max() for one in part)
-        # At least 44 bits of the largest part are kept, less one for each doubling of agents.
+        # 52 bits of the largest part are kept, less one for each doubling of agents.
         assert (
-            np.abs(total - np.sum(part, axis=0)).max() <= n_agents * largest * 2.0**-44 * n_agents
+            np.abs(total - np.sum(part, axis=0)).max()
+            <= n_agents * largest * 2.0**-52 * 2 * n_agents
         )
 
 
@@ -117,19 +118,21 @@ NUMBERS = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
-@given(
-    st.integers(2, 6).flatmap(
-        lambda n: st.lists(
-            st.lists(st.lists(NUMBERS, min_size=3, max_size=3), min_size=n, max_size=n),
-            min_size=1,
-            max_size=4,
-        )
-    )
-)
+@st.composite
+def any_parts(draw: st.DrawFn) -> list[list[list[float]]]:
+    """Several sums of the parts of two to six agents, of few numbers or more."""
+    n_agents, size = draw(st.integers(2, 6)), draw(st.sampled_from([3, 6]))
+    numbers = st.lists(NUMBERS, min_size=size, max_size=size)
+    parts = st.lists(numbers, min_size=n_agents, max_size=n_agents)
+    return draw(st.lists(parts, min_size=1, max_size=4))
+
+
+@settings(max_examples=200, deadline=None)
+@given(any_parts())
 @example([[[1e18, -1e18, 1e18], [-1e18, 1e18, 1e-300]], [[1e-300] * 3, [-1e-300] * 3]])
 @example([[[1e-300, 0.0, 0.0], [1e-300, 0.0, 0.0]], [[1e18] * 3, [1e18] * 3], [[0.0] * 3] * 2])
 @example([[[1.7e308] * 3, [-1.7e308] * 3]])
+@example([[[1e18, -1e18] * 3, [1e-300] * 6], [[1e-300] * 6] * 2, [[1e18] * 6] * 2])
 def test_no_total_is_wrong_whatever_the_parts(numbers: list[list[list[float]]]) -> None:
     parts = [[np.array(one) for one in part] for part in numbers]
     n_agents = len(parts[0])
@@ -143,9 +146,9 @@ def test_no_total_is_wrong_whatever_the_parts(numbers: list[list[list[float]]]) 
     assert n_rounds <= MAX_ROUNDS * len(parts)
     for total, part, true in zip(totals, parts, exact, strict=True):
         largest = float(max(np.abs(one).max() for one in part))
-        # The error of N roundings to at least 44 − log₂N bits of the largest part, and of
+        # The error of N roundings to at least 52 − log₂N bits of the largest part, and of
         # the conversion to float64, where the least number is 5e-324.
-        bits = 44 - math.ceil(math.log2(n_agents))
+        bits = 52 - math.ceil(math.log2(n_agents))
         allowed = Fraction(n_agents, 2**bits) * Fraction(largest) + Fraction(5e-324)
         for found, wanted in zip(total, true, strict=True):
             assert abs(Fraction(float(found)) - wanted) <= allowed
@@ -160,23 +163,34 @@ def test_scales_follow_numbers_that_fall_by_many_orders() -> None:
     assert n_rounds < 1.5 * len(parts)
 
 
+def test_numbers_of_other_units_keep_their_accuracy_in_wide_sums() -> None:
+    """Such as the squares of features, of which one is a weight in kg and one a share."""
+    rng = stream(0, "data", "units")
+    units = 2.0 ** -np.arange(0.0, 60.0, 2.0)
+    parts = [[units * rng.uniform(1.0, 2.0, size=30) for _ in range(6)]]
+    (wide,), (narrow,) = (rounds(parts, wide=one)[0] for one in (True, False))
+    wanted = np.sum(parts[0], axis=0)
+    assert np.abs(wide / wanted - 1.0).max() < 1e-14
+    assert np.abs(narrow / wanted - 1.0).max() > 1e-3
+
+
 def test_a_part_that_does_not_fit_asks_for_another_scale_instead_of_wrapping() -> None:
-    small, large = np.array([1.0]), np.array([2.0**40])
+    small, large = np.full(5, 1.0), np.full(5, 2.0**40)
     totals, n_rounds = rounds([[small, small], [small, large], [small, small]])
-    assert [total.tolist() for total in totals] == [[2.0], [2.0**40 + 1.0], [2.0]]
+    assert [total.tolist() for total in totals] == [[2.0] * 5, [2.0**40 + 1.0] * 5, [2.0] * 5]
     assert n_rounds == 2 + 3 + 3  # each after the first is sent, sized, and sent again
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_a_part_that_is_not_finite_is_refused_before_it_is_sent(value: float) -> None:
     with pytest.raises(DataError, match="agent 1 in sum 7 contains"):
-        FixedPointSummation(1, 3).begin(7, "sum", np.array([1.0, value]), [(2,)])
+        FixedPointSummation(1, 3).begin(7, "sum", np.array([1.0, value]), [(2,)], wide=False)
 
 
 def test_a_member_that_never_agrees_on_a_scale_ends_the_sum() -> None:
     one, other = FixedPointSummation(0, 2), FixedPointSummation(1, 2)
     words: list[Addends] = [
-        agent.begin(0, "sum", np.array([1.0]), [(1,)]) for agent in (one, other)
+        agent.begin(0, "sum", np.array([1.0]), [(1,)], wide=False) for agent in (one, other)
     ]
 
     def claim() -> None:
@@ -193,9 +207,9 @@ def test_a_member_that_never_agrees_on_a_scale_ends_the_sum() -> None:
 
 def test_a_total_beyond_what_parts_can_be_is_refused() -> None:
     agent = FixedPointSummation(0, 2)
-    agent.total(agent.begin(0, "sum", np.array([1.0]), [(1,)]))
+    agent.total(agent.begin(0, "sum", np.array([1.0]), [(1,)], wide=False))
     words = agent.again()
-    words[-1] = np.uint64(2**62)
+    words[-1] = np.uint64(2**62 + 1)
     with pytest.raises(MessageError, match="the total of sum 0 is larger than its parts can be"):
         agent.total(words)
 

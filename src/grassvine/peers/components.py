@@ -13,7 +13,7 @@ from grassvine.models import SubspaceModel
 from grassvine.peers.averages import common_basis
 from grassvine.peers.learning import Learning
 from grassvine.peers.methods import gossip_of
-from grassvine.peers.plausible import are_counts, are_spreads, require_plausible, within
+from grassvine.peers.plausible import are_counts, are_fourths, require_plausible, within
 from grassvine.peers.support import fourth_powers, has_support, require_support
 from grassvine.peers.totals import Totals
 from grassvine.problems import PCAProblem
@@ -21,7 +21,7 @@ from grassvine.problems.base import Evaluation
 from grassvine.protocol.agent import State
 from grassvine.sums.program import Iterate, Subprogram, all_reduce
 
-COUNT, SUMS, SPREAD = "total.count", "total.sums", "total.spread"
+COUNT, SUMS, FOURTHS = "total.count", "total.sums", "total.fourths"
 SQUARES, CAPTURED = "total.squares", "total.captured"
 BASIS = "total.basis"
 
@@ -62,12 +62,18 @@ class MemberSamples:
         yield from require_plausible(are_counts(count), "the number of samples is not one")
         require_support(float(count[0]), "samples", self.learning.min_support)
         if self.learning.min_support > 1:
-            means = _mean(totals)
+            n_samples, centred = float(count[0]), self.samples - _mean(totals)
             (spread,) = yield from all_reduce(
-                iterate, lambda: (fourth_powers(self.samples - means),)
+                iterate, lambda: (np.sum(centred**2, axis=0),), wide=True
             )
-            yield from require_plausible(are_spreads(spread, float(count[0])), "variances are none")
-            totals[SPREAD] = spread
+            (fourths,) = yield from all_reduce(
+                iterate, lambda: (fourth_powers(centred, spread, n_samples),)
+            )
+            yield from require_plausible(
+                bool((spread >= 0.0).all()) and are_fourths(fourths, n_samples),
+                "variances do not fit",
+            )
+            totals[FOURTHS] = fourths
         if not self.learning.method.gossips:
             return totals
         (squares,) = yield from all_reduce(
@@ -77,15 +83,16 @@ class MemberSamples:
 
     def problem(self, totals: Totals) -> PCAProblem:
         """Return the components of samples centred by the mean of all."""
-        count, rank = int(totals[COUNT][0]), self.learning.rank
-        if count < max(rank, 2):
+        n_samples, rank = int(totals[COUNT][0]), self.learning.rank
+        if n_samples < max(rank, 2):
             raise PlanError(
-                f"all members together have {count} samples, too few for {rank} components; draft "
-                "a plan with a smaller rank, or with more members."
+                f"all members together have {n_samples} samples, too few for {rank} components; "
+                "draft a plan with a smaller rank, or with more members."
             )
         centred = self.samples - _mean(totals)
-        if SPREAD in totals:
-            enough = has_support(totals[SPREAD], self.learning.min_support)
+        if FOURTHS in totals:
+            count = float(totals[COUNT][0])
+            enough = has_support(totals[FOURTHS], count, self.learning.min_support)
             centred = np.where(enough, centred, 0.0)
         return PCAProblem(centred)
 

@@ -1,8 +1,8 @@
 r"""Masks: what members add to their parts of sums, so that nobody sees anything but totals.
 
 Two members i < j have a common secret by X25519, from one's own key and the other's card. From it
-and the plan's digest HKDF derives the key of the pair, and from that a key for each round of each
-sum, which ChaCha20 expands to words k_ij. Member i sends
+and the plan's digest HKDF derives the key of the pair. With this key, and the numbers of a sum and
+of its round as nonce, ChaCha20 yields words k_ij. Member i sends
 
 .. math:: x_i + Σ_{j>i} k_{ij} − Σ_{j<i} k_{ji} \mod 2^{64}
 
@@ -15,6 +15,7 @@ round's mask is given out once; what was sent under it is in the journal and is 
 computed again; and a plan is not begun anew (:mod:`grassvine.peers.begun`).
 """
 
+import struct
 from collections.abc import Sequence
 
 import numpy as np
@@ -22,14 +23,16 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF, HKDFExpand
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from grassvine.foundations.arrays import Words
 from grassvine.foundations.errors import PeerError
 from grassvine.peers.cards import x25519_key
 
 DOMAIN = b"grassvine masks 1"
-KEY_BYTES, NONCE = 32, bytes(16)  # each key is used for one stream, from its beginning
+KEY_BYTES = 32
+# The counter of blocks, which begins at 0, the number of the sum, and that of the round.
+NONCE = struct.Struct("<IQI")
 
 
 class PairMasks:
@@ -88,11 +91,10 @@ class PairMasks:
         return HKDF(SHA256(), KEY_BYTES, salt=self._digest, info=info).derive(secret)
 
     def _stream(self, key: bytes, number: int, attempt: int, size: int) -> Words:
-        info = b"%b: sum %d round %d" % (DOMAIN, number, attempt)
-        once = HKDFExpand(SHA256(), KEY_BYTES, info=info).derive(key)
         if len(self._zeros) < 8 * size:
             self._zeros = bytes(8 * size)
         words = np.empty(size, dtype="<u8")
-        encryptor = Cipher(ChaCha20(once, NONCE), mode=None).encryptor()
+        nonce = NONCE.pack(0, number, attempt)
+        encryptor = Cipher(ChaCha20(key, nonce), mode=None).encryptor()
         encryptor.update_into(memoryview(self._zeros)[: 8 * size], words.view(np.uint8).data)
         return words.astype(np.uint64, copy=False)

@@ -17,7 +17,7 @@ from grassvine.peers.methods import (
 )
 from grassvine.sums.components import COLUMNS_PER_COMPONENT
 from grassvine.sums.decisions import MAX_DECISIONS
-from grassvine.sums.fixed_point import N_LEVELS, most_rounds
+from grassvine.sums.fixed_point import FEW, N_LEVELS, most_rounds
 from grassvine.sums.summation import PLAIN
 
 NUMBER_BYTES = 8
@@ -52,6 +52,8 @@ class MessageKind:
         What the receiver learns of the data of the sender, or of its whole branch of the tree.
     arrays : int
         Of how many arrays a sum consists.
+    wide : bool
+        Whether the numbers of one array have different units.
     """
 
     name: str
@@ -61,6 +63,7 @@ class MessageKind:
     contains: str
     reveals: str
     arrays: int = 1
+    wide: bool = False
 
     @property
     def nbytes(self) -> int:
@@ -92,7 +95,11 @@ def in_fixed_point(kinds: Sequence[MessageKind], n_sums: int) -> list[MessageKin
         max(kind.arrays for kind in kinds),
     )
     voted = [
-        replace(kind, numbers=kind.numbers + 1 + kind.arrays, most=REPEATS * kind.most)
+        replace(
+            kind,
+            numbers=kind.numbers * (1 + (kind.wide or kind.numbers <= FEW)) + 1 + kind.arrays,
+            most=REPEATS * kind.most,
+        )
         for kind in kinds
     ]
     return [sizes, *voted]
@@ -147,8 +154,9 @@ def _around_tasks(learning: Learning, n_agents: int) -> tuple[list[MessageKind],
             "the numbers of samples and tasks, and the sum of each feature",
             "the numbers of samples and tasks, and the mean of each feature",
             2,
+            wide=True,
         ),
-        _variances(m),
+        *_variances(m)[: 2 if learning.min_support > 1 else 1],
     ]
     if learning.method.gossips:
         before.append(_one("spread", "the sum of squared targets, centred within each task"))
@@ -171,7 +179,7 @@ def _around_components(
         )
     ]
     if learning.min_support > 1:
-        before.append(_variances(m))
+        before += _variances(m)
     if learning.method.gossips:
         before.append(_one("spread", "the sum of squares of the centred samples"))
     basis = MessageKind(
@@ -196,16 +204,26 @@ def _held_out(learning: Learning) -> list[MessageKind]:
     return [MessageKind("held-out error", "after", 2, 1, contains, "how well the model fits them")]
 
 
-def _variances(n_items: int) -> MessageKind:
-    return MessageKind(
-        "variances",
-        "before",
-        2 * n_items,
-        1,
-        "the sums of squares and of fourth powers of the differences of each feature from its "
-        "common mean",
-        "the variance of each feature, and how many samples determine it",
-    )
+def _variances(n_items: int) -> list[MessageKind]:
+    return [
+        MessageKind(
+            "variances",
+            "before",
+            n_items,
+            1,
+            "the sum of squared differences of each feature from its common mean",
+            "the variance of each feature",
+            wide=True,
+        ),
+        MessageKind(
+            "support",
+            "before",
+            n_items,
+            1,
+            "the sum of fourth powers of those differences, over the common standard deviation",
+            "how many samples determine each feature",
+        ),
+    ]
 
 
 def _one(name: str, contains: str) -> MessageKind:

@@ -7,7 +7,7 @@ features with fewer than ``min_support`` are left out before anything else is su
 
 Samples determine a feature by their differences d from its mean, and
 
-.. math:: (Σd²)² / Σd⁴
+.. math:: (Σd²)² / Σd⁴ = n² / Σ(d/σ)⁴, \qquad σ² = Σd²/n
 
 counts them: it is n if all |d| are equal, about n/3 for a normal distribution, about c if c of many
 samples have another value than all others, and about 1 if a single outlier outweighs the rest.
@@ -20,23 +20,33 @@ from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import PlanError
 
 
-def fourth_powers(differences: Array) -> Array:
-    """Return the sums of squares and of fourth powers of each column."""
-    squares = differences**2
-    return np.stack([squares.sum(axis=0), (squares**2).sum(axis=0)])
-
-
-def has_support(spread: Array, min_support: int) -> NDArray[np.bool_]:
-    """Return which features enough samples determine.
+def fourth_powers(differences: Array, squares: Array, count: float) -> Array:
+    """Return Σ(d/σ)⁴ of each column, 0 for a constant one.
 
     Parameters
     ----------
-    spread : array of shape (2, n_features)
+    differences : array of shape (n_samples, n_features)
+        d of this member.
+    squares : array of shape (n_features,)
+        Σd² of all members.
+    count : float
+        The number of samples of all members.
+    """
+    deviations = np.sqrt(squares / max(count, 1.0))
+    scaled = np.divide(differences, deviations, where=deviations > 0.0, out=0.0 * differences)
+    return np.sum((scaled * scaled) ** 2, axis=0)
+
+
+def has_support(fourths: Array, count: float, min_support: int) -> NDArray[np.bool_]:
+    """Return which features enough samples determine; constant ones do no harm.
+
+    Parameters
+    ----------
+    fourths : array of shape (n_features,)
         The sums of :func:`fourth_powers` over all members.
     """
-    squares, fourths = spread
     # A count of exactly min_support must not fail by rounding.
-    return squares**2 >= (min_support - 1e-6) * fourths
+    return count**2 >= (min_support - 1e-6) * fourths
 
 
 def require_support(count: float, what: str, min_support: int) -> None:

@@ -14,7 +14,7 @@ from grassvine.models import FeaturePart, TaskPart, TasksModel
 from grassvine.models.tasks import centred
 from grassvine.peers.learning import Learning
 from grassvine.peers.methods import gossip_of
-from grassvine.peers.plausible import are_counts, are_spreads, require_plausible
+from grassvine.peers.plausible import are_counts, are_fourths, require_plausible
 from grassvine.peers.support import fourth_powers, has_support, require_support
 from grassvine.peers.totals import Totals
 from grassvine.problems import MultitaskProblem
@@ -23,6 +23,7 @@ from grassvine.protocol.agent import State
 from grassvine.sums.program import Iterate, Subprogram, all_reduce
 
 COUNT, SUMS, SPREAD = "total.count", "total.sums", "total.spread"
+FOURTHS = "total.fourths"
 SQUARES, HELD_OUT = "total.squares", "total.held_out"
 UNUSED = float(np.finfo(float).max)  # a scale by which a feature vanishes
 CONSTANT = 1e-12  # a feature varies less than its mean times this by rounding alone
@@ -67,7 +68,9 @@ class MemberTasks:
         samples = np.concatenate(self.tasks.features)
         n_tasks = sum(len(y) > 0 for y in self.tasks.targets)
         count, sums = yield from all_reduce(
-            iterate, lambda: (np.array([float(len(samples)), n_tasks]), samples.sum(axis=0))
+            iterate,
+            lambda: (np.array([float(len(samples)), n_tasks]), samples.sum(axis=0)),
+            wide=True,
         )
         yield from require_plausible(
             are_counts(count) and bool(count[1] <= count[0]),
@@ -75,9 +78,18 @@ class MemberTasks:
         )
         require_support(float(count[1]), "tasks", self.learning.min_support)
         means = sums / max(float(count[0]), 1.0)
-        (spread,) = yield from all_reduce(iterate, lambda: (fourth_powers(samples - means),))
-        yield from require_plausible(are_spreads(spread, float(count[0])), "variances are none")
+        (spread,) = yield from all_reduce(
+            iterate, lambda: (np.sum((samples - means) ** 2, axis=0),), wide=True
+        )
+        n_samples = float(count[0])
+        yield from require_plausible(bool((spread >= 0.0).all()), "a variance is negative")
         totals = {COUNT: count, SUMS: sums, SPREAD: spread}
+        if self.learning.min_support > 1:
+            (fourths,) = yield from all_reduce(
+                iterate, lambda: (fourth_powers(samples - means, spread, n_samples),)
+            )
+            yield from require_plausible(are_fourths(fourths, n_samples), "variances do not fit")
+            totals[FOURTHS] = fourths
         if not self.learning.method.gossips:
             return totals
 
@@ -148,8 +160,11 @@ class MemberTasks:
     def _standards(self, totals: State) -> tuple[Array, Array]:
         """Return the means and scales that standardise all samples; a constant has scale 1."""
         count = max(float(totals[COUNT][0]), 1.0)
-        spread = np.asarray(totals[SPREAD], dtype=np.float64)
         means = np.asarray(totals[SUMS], dtype=np.float64) / count
-        scales = np.sqrt(spread[0] / count)
+        scales = np.sqrt(np.asarray(totals[SPREAD], dtype=np.float64) / count)
         scales = np.where(scales <= CONSTANT * np.abs(means), 1.0, scales)
-        return means, np.where(has_support(spread, self.learning.min_support), scales, UNUSED)
+        if FOURTHS in totals:
+            fourths = np.asarray(totals[FOURTHS], dtype=np.float64)
+            enough = has_support(fourths, count, self.learning.min_support)
+            scales = np.where(enough, scales, UNUSED)
+        return means, scales

@@ -17,7 +17,7 @@ from grassvine.protocol.report import StepReport
 from grassvine.protocol.restore import checked_arrays, require_equal_state
 from grassvine.sums.decisions import Decisions, packed, unpacked
 from grassvine.sums.program import (
-    Compute,
+    Part,
     Program,
     ProgramOutcome,
     first_part,
@@ -63,7 +63,7 @@ class SumAgent:
         with one_blas_thread():
             part = first_part(program)
         self._iterate = part.iterate
-        self._pending: Compute | None = part.compute  # of the current sum
+        self._pending: Part | None = part  # of the current sum
         self._part: Addends = np.zeros(0)
         self._partial = self._part
         self._shapes: list[tuple[int, ...]] = []
@@ -207,7 +207,7 @@ class SumAgent:
         arrays = checked_arrays(log_entry, shapes, what)
         try:
             assert self._pending is not None
-            self._summation.replay(kind_of(self._pending), arrays)
+            self._summation.replay(kind_of(self._pending.compute), arrays)
             total, sizes = flat([arrays[name] for name in names[:n_arrays]])
             self._receive_total(total, sizes, arrays["decisions"].tolist())
             self._total = total
@@ -249,9 +249,9 @@ class SumAgent:
             ending: ProgramOutcome = end.value
             self._iterate, self._finished = ending.iterate, ending.reason
             # Other agents may still need this one to forward messages, now empty.
-            self._pending = lambda: (np.zeros(0),)
+            self._pending = Part(lambda: (np.zeros(0),), ending.iterate)
         else:
-            self._iterate, self._pending = part.iterate, part.compute
+            self._iterate, self._pending = part.iterate, part
         if (mse := self._iterate.mse) is not None and not math.isnan(mse):
             self._mse = mse
         decisions.require_all()
@@ -266,8 +266,9 @@ class SumAgent:
     def _compute_part(self) -> None:
         """Compute its part of the current sum, if it is still pending."""
         if self._pending:
-            part, self._shapes = flat(self._pending())
-            name, self._pending = kind_of(self._pending), None
+            numbers, self._shapes = flat(self._pending.compute())
+            name, wide = kind_of(self._pending.compute), self._pending.wide
+            self._pending = None
             self._part = self._partial = self._summation.begin(
-                self._updates, name, part, self._shapes
+                self._updates, name, numbers, self._shapes, wide=wide
             )

@@ -3,10 +3,14 @@ r"""Sums of integers: the same bits in any order of addition, and something that
 A number x of an agent's part becomes the integer rint(x·2^s) modulo 2^64, where s is common to one
 array of the sum. With all parts |x| < 2^e and N agents,
 
-.. math:: s = 60 − ⌈\log_2 N⌉ − e
+.. math:: s = 62 − ⌈\log_2 N⌉ − e
 
-so that totals are at most 2^60: nothing wraps, and a total beyond proves that some agent did not
+so that totals are at most 2^62: nothing wraps, and a total beyond proves that some agent did not
 follow the plan. The total has an error of at most N/2·2^{−s}.
+
+Numbers that differ much in size within one array, because they have different units, need more
+bits: in *wide* sums each number has a second word for rint((x·2^s − rint(x·2^s))·2^{s+e}), and so
+have sums of up to four numbers, where a second word is cheaper than another scale.
 
 **Scales.** The exponents e come from nothing but what is summed. In a *sizing round* each agent
 votes, for each array and each level 2^b, 2^{b+8}, …, whether it has a number of at least that size.
@@ -16,11 +20,10 @@ the size of the largest part rounded up to one of those levels, and not whose pa
 many are as large.
 
 An exponent is kept for later sums of the same kind. In each of them agents also vote whether all of
-their numbers are below 2^e, and whether some number is at least 2^{e−16}. If somebody's part does
+their numbers are below 2^e, and whether some number is at least 2^{e−10}. If somebody's part does
 not fit, or if everybody's is smaller, the total is discarded, and the sum begins again with a
 sizing round. An agent whose part does not fit sends random words (zeros without masks), so the
-discarded total says nothing. The smallest scale that ever is used leaves errors of
-N/2·2^{⌈log₂N⌉−44} of the largest part.
+discarded total says nothing. So errors are at most N/2·2^{⌈log₂N⌉−52} of the largest part.
 """
 
 import math
@@ -38,11 +41,13 @@ from grassvine.protocol.message import WordShape
 from grassvine.protocol.restore import as_counts
 from grassvine.sums.summation import Addends, Sizes, require_size
 
-TOTAL_BITS = 60  # of the largest total, without its sign
+TOTAL_BITS = 62  # of the largest total, without its sign
 STEP, N_LEVELS = 8, 9  # a window of levels is 2^b, 2^(b+8), …, 2^(b+64)
 WINDOW = STEP * (N_LEVELS - 1)
 FIRST_WINDOW = -16
-SMALL = 16  # a scale is refined when all parts are smaller than 2^(e − 16)
+# A scale is refined when all parts are smaller than 2^(e − 10), or in wide sums 2^(e − 50).
+SMALL, SMALL_WIDE = 10, 50
+FEW = 4  # numbers of a sum that is always wide
 ZERO = -(2**15)  # the exponent of an array of zeros
 MAX_ROUNDS = 48  # of one sum: the largest and smallest floats take at most 36
 
@@ -169,6 +174,7 @@ class FixedPointSummation:
         self._number = 0
         self._arrays: list[Array] = []
         self._tops: list[int] = []
+        self._wide = False
         self._scaling = Scaling(0, (), ())
 
     @property
@@ -176,7 +182,7 @@ class FixedPointSummation:
         """Whether a round of the current sum has ended."""
         return self._scaling.attempt > 0
 
-    def begin(self, number: int, name: str, part: Array, sizes: Sizes) -> Addends:
+    def begin(self, number: int, name: str, part: Array, sizes: Sizes, *, wide: bool) -> Addends:
         """Return the words of the first round of a sum."""
         if not np.isfinite(part).all():
             raise DataError(
@@ -187,6 +193,7 @@ class FixedPointSummation:
         self._number, self._kind = number, (name, len(sizes))
         self._arrays = [part[start:end] for start, end in pairwise(ends)]
         self._tops = [_top(array) for array in self._arrays]
+        self._wide = wide or part.size <= FEW
         if not part.size:  # the end of the program, when only totals are forwarded
             self._scaling = Scaling(0, (), ())
         elif (known := self._exponents.get(self._kind)) is not None:
@@ -218,7 +225,7 @@ class FixedPointSummation:
             self._scaling = scaling.sizing()
             return None
         self._exponents[self._kind] = scaling.exponents
-        return self._as_floats(numbers.view(np.int64))
+        return self._as_floats(numbers.view(np.int64).reshape(1 + self._wide, -1))
 
     def again(self) -> Addends:
         """Return the words of the next round."""
@@ -261,7 +268,7 @@ class FixedPointSummation:
         if self._scaling.windows:
             return (1 + N_LEVELS) * sum(window != ZERO for window in self._scaling.windows)
         n_numbers = sum(array.size for array in self._arrays)
-        return 1 + len(self._arrays) + n_numbers if n_numbers else 0
+        return 1 + len(self._arrays) + (1 + self._wide) * n_numbers if n_numbers else 0
 
     def _words(self) -> Words:
         """Return the agent's words of the current round, masked."""
@@ -294,25 +301,38 @@ class FixedPointSummation:
         exponents = self._scaling.exponents
         if any(top > e for top, e in zip(self._tops, exponents, strict=True)):
             return None
+        small = SMALL_WIDE if self._wide else SMALL
         large = [
-            e != ZERO and top > e - SMALL for top, e in zip(self._tops, exponents, strict=True)
+            e != ZERO and top > e - small for top, e in zip(self._tops, exponents, strict=True)
         ]
-        scaled = [
-            np.rint(np.ldexp(array, 0 if e == ZERO else self._part_bits - e)).astype(np.int64)
-            for array, e in zip(self._arrays, exponents, strict=True)
-        ]
-        votes = np.array([False, *large], dtype=np.int64)
-        return np.concatenate([votes, *scaled]).view(np.uint64)
+        scaled = np.concatenate(
+            [
+                np.ldexp(array, 0 if e == ZERO else self._part_bits - e)
+                for array, e in zip(self._arrays, exponents, strict=True)
+            ]
+        )
+        votes, words = np.array([0, *large], dtype=np.int64), np.rint(scaled)
+        parts = [votes, words.astype(np.int64)]
+        if self._wide:
+            rest = np.rint(np.ldexp(scaled - words, self._part_bits))
+            parts.append(rest.astype(np.int64))
+        return np.concatenate(parts).view(np.uint64)
 
-    def _as_floats(self, numbers: Indices) -> Array:
-        """Return totals as floats; what honest agents cannot have added up to is refused."""
+    def _as_floats(self, words: Indices) -> Array:
+        """Return totals as floats; what honest agents cannot have added up to is refused.
+
+        ``words`` has a row of words, and in wide sums another one with the rests.
+        """
         lengths = [array.size for array in self._arrays]
         shifts = [0 if e == ZERO else e - self._part_bits for e in self._scaling.exponents]
         limits = [0 if e == ZERO else 2**TOTAL_BITS for e in self._scaling.exponents]
         most = np.repeat(np.array(limits, dtype=np.int64), lengths)
+        numbers = words[0].astype(np.float64)
+        if self._wide:
+            numbers += np.ldexp(words[1].astype(np.float64), -self._part_bits)
         with np.errstate(over="ignore"):
-            floats = np.ldexp(numbers.astype(np.float64), np.repeat(shifts, lengths))
-        if ((numbers > most) | (numbers < -most)).any() or not np.isfinite(floats).all():
+            floats = np.ldexp(numbers, np.repeat(shifts, lengths))
+        if ((words > most) | (words < -most)).any() or not np.isfinite(floats).all():
             raise MessageError(
                 f"the total of sum {self._number} is larger than its parts can be: {STRAYS}"
             )

@@ -70,11 +70,14 @@ class Part:
     """How to compute an agent's part of a sum, and the current iterate of its program.
 
     ``compute`` is called at most once before the total is sent, and not at all if the total is
-    already known. Its only side effect is caching for later parts.
+    already known. Its only side effect is caching for later parts. ``wide`` says that the numbers
+    of one array have different units, such as features, so that the small ones must not be rounded
+    to the accuracy of the large ones.
     """
 
     compute: Compute
     iterate: Iterate
+    wide: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +101,11 @@ Subprogram: TypeAlias = Generator[Part | Decision, list[Array], Result]
 Program: TypeAlias = Subprogram[ProgramOutcome]
 
 
-def all_reduce(iterate: Iterate, compute: Compute) -> Subprogram[list[Array]]:
-    """Sum several arrays over all agents in one round; for use with ``yield from``."""
-    return (yield Part(compute, iterate))
+def all_reduce(
+    iterate: Iterate, compute: Compute, *, wide: bool = False
+) -> Subprogram[list[Array]]:
+    """Sum several arrays over all agents; for use with ``yield from``."""
+    return (yield Part(compute, iterate, wide))
 
 
 def agree(number: float) -> Subprogram[float]:

@@ -40,7 +40,7 @@ class Summation(Protocol):
         """Whether a round of the current sum has ended."""
         ...
 
-    def begin(self, number: int, name: str, part: Array, sizes: Sizes) -> Addends:
+    def begin(self, number: int, name: str, part: Array, sizes: Sizes, *, wide: bool) -> Addends:
         """Return what to add up for a new sum.
 
         Parameters
@@ -53,6 +53,8 @@ class Summation(Protocol):
             The numbers of this agent, of all arrays.
         sizes : sequence of tuples
             The shapes of the arrays.
+        wide : bool
+            Whether the numbers of one array have different units.
         """
         ...
 
@@ -101,7 +103,7 @@ class PlainSummation:
         self.n_rounds = 0
         self._size = 0
 
-    def begin(self, number: int, name: str, part: Array, sizes: Sizes) -> Addends:
+    def begin(self, number: int, name: str, part: Array, sizes: Sizes, *, wide: bool) -> Addends:
         """Return the part."""
         self._size = part.size
         return part
