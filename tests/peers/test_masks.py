@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy import stats
+from tests.engines.peers.simulator import Simulation
 from tests.masked import masked_factories, masks_of, private_key
 from tests.sums.cases import CASES
 
@@ -169,6 +170,26 @@ def test_local_sums_of_integers_have_the_bits_of_masked_ones() -> None:
             assert {k: v.tobytes() for k, v in one.items()} == {
                 k: v.tobytes() for k, v in other.items()
             }
+
+
+@pytest.mark.parametrize("checkpoint_bytes", [0, 3000])
+def test_crashes_and_broken_links_change_no_bit_and_use_no_mask_twice(
+    checkpoint_bytes: int,
+) -> None:
+    """The simulator asserts at every frame that a slot has one message in all lives."""
+    case, struck = CASES["tasks"], 0
+    plan = gv.Plan(case.n_items, case.rank, gv.networks.star(3), case.method, seed=5, sums="fixed")
+    problems = case.problems(3)
+    timetable = plan.timetable.rearranged(np.arange(80))
+    wanted = gv.run(plan, problems, observers=[lambda report: "over" * (report.slot == 79)])
+    for seed in range(6):
+        makers = masked_factories(plan, problems)
+        simulation = Simulation(makers, timetable, seed, checkpoint_bytes=checkpoint_bytes)
+        for node, state in zip(simulation.run(), wanted.states, strict=True):
+            assert node.state is not None
+            assert node.state["basis"].tobytes() == state["basis"].tobytes()
+        struck += sum(simulation.struck[kind] for kind in ("kill", "kill two", "torn write"))
+    assert struck >= 6
 
 
 def test_members_of_which_one_has_another_key_than_its_card_stop_with_a_sentence() -> None:

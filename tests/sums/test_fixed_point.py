@@ -205,6 +205,14 @@ def test_a_member_that_never_agrees_on_a_scale_ends_the_sum() -> None:
         claim()
 
 
+def test_scales_that_change_all_the_time_end_a_run_before_its_timetable() -> None:
+    """Each sum takes four rounds: too small, two windows of sizes, and the numbers."""
+    sizes = [1.0, 2.0**-60] * 200
+    parts = [[np.full(5, size), np.full(5, size)] for size in sizes]
+    with pytest.raises(MessageError, match=r"after \d+ rounds of sum \d+, and \d+ in all"):
+        rounds(parts)
+
+
 def test_a_total_beyond_what_parts_can_be_is_refused() -> None:
     agent = FixedPointSummation(0, 2)
     agent.total(agent.begin(0, "sum", np.array([1.0]), [(1,)], wide=False))

@@ -229,10 +229,11 @@ class FixedPointSummation:
 
     def again(self) -> Addends:
         """Return the words of the next round."""
-        if self._scaling.attempt >= MAX_ROUNDS:
+        attempts, most = self._scaling.attempt, most_rounds(self._number + 1)
+        if attempts >= MAX_ROUNDS or self.n_rounds >= most:
             raise MessageError(
-                f"after {MAX_ROUNDS} rounds of sum {self._number} there is no scale that fits all "
-                f"parts: {STRAYS}"
+                f"after {attempts} rounds of sum {self._number}, and {self.n_rounds} in all, there "
+                f"is no scale that fits all parts: {STRAYS}"
             )
         return self._words()
 
@@ -357,5 +358,5 @@ def _words_of(halves: NDArray[np.generic]) -> Words:
 
 
 def most_rounds(n_sums: int) -> int:
-    """Return the number of rounds to plan for so many sums."""
+    """Return the number of rounds to plan for so many sums; no more are begun."""
     return 3 * n_sums + 2 * MAX_ROUNDS
