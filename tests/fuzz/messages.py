@@ -21,7 +21,7 @@ def fuzz(count: int, seed: int = 0) -> Outcome:
 
 def _mutants(count: int, rng: Random) -> Iterator[tuple[str, Callable[[], str | None]]]:
     numbers = np.random.default_rng(0)
-    samples = [
+    samples: list[dict[str, np.ndarray]] = [
         {"basis": numbers.standard_normal((6, 2))},
         {"sum": numbers.standard_normal(9), "checksum": np.ones(1)},
         {"sum": numbers.integers(2**64, size=9, dtype=np.uint64), "checksum": np.ones(1)},
