@@ -10,7 +10,8 @@ follow the plan. The total has an error of at most N/2·2^{−s}.
 
 Numbers that differ much in size within one array, because they have different units, need more
 bits: in *wide* sums each number has a second word for rint((x·2^s − rint(x·2^s))·2^{s+e}), and so
-have sums of up to four numbers, where a second word is cheaper than another scale.
+have sums of up to four numbers, where a second word is cheaper than another scale. The latter begin
+with e = 40 instead of a sizing round.
 
 **Scales.** The exponents e come from nothing but what is summed. In a *sizing round* each agent
 votes, for each array and each level 2^b, 2^{b+8}, …, whether it has a number of at least that size.
@@ -45,9 +46,10 @@ TOTAL_BITS = 62  # of the largest total, without its sign
 STEP, N_LEVELS = 8, 9  # a window of levels is 2^b, 2^(b+8), …, 2^(b+64)
 WINDOW = STEP * (N_LEVELS - 1)
 FIRST_WINDOW = -16
-# A scale is refined when all parts are smaller than 2^(e − 10), or in wide sums 2^(e − 50).
-SMALL, SMALL_WIDE = 10, 50
-FEW = 4  # numbers of a sum that is always wide
+# A scale is refined when all parts are smaller than 2^(e − 10), or in wide sums 2^(e − 60).
+SMALL, SMALL_WIDE = 10, 60
+# Sums of so few numbers are wide; the first of a kind begins with this e, without a sizing round.
+FEW, FIRST_EXPONENT = 4, 40
 ZERO = -(2**15)  # the exponent of an array of zeros
 MAX_ROUNDS = 48  # of one sum: the largest and smallest floats take at most 36
 
@@ -198,6 +200,8 @@ class FixedPointSummation:
             self._scaling = Scaling(0, (), ())
         elif (known := self._exponents.get(self._kind)) is not None:
             self._scaling = Scaling(0, known, ())
+        elif self._wide and not wide:
+            self._scaling = Scaling(0, (FIRST_EXPONENT,) * len(sizes), ())
         else:
             unknown = (ZERO,) * len(sizes)
             self._scaling = Scaling(0, unknown, (FIRST_WINDOW,) * len(sizes))
