@@ -208,14 +208,34 @@ def ratings_of_a_single_user() -> Finding:
     stolen = centre + bias + weights_part - residuals
     masked = fit_of(tables(1), masked=True)
     words = next(part for part in masked.parts if is_data(part, 4) and part.size > 3 * N_ITEMS)
-    guess = words[-3 * N_ITEMS :][: len(leaf.values)].astype(float)
+    received = words[1 + 4 + 1 + 2 * N_ITEMS :][items].astype(float)  # after the votes and the cost
+    # The total without the attacker's own part is the leaf's and that of the third member.
+    others = -(masked.totals[1][2] - _own_gradient(masked, tables(1)[1]))[items]
+    # What is received, as far as it adds to what the total says anyway.
+    slope = np.polyfit(others, received, 1)
+    beyond = abs(correlation(received - np.polyval(slope, others), leaf.values))
     return Finding(
         "ratings of a leaf's only user",
         "correlation with the truth",
-        float(np.corrcoef(stolen, leaf.values)[0, 1]),
-        abs(float(np.corrcoef(guess, leaf.values)[0, 1])),
-        f"without protection to {np.abs(stolen - leaf.values).max():.0e} stars",
+        correlation(stolen, leaf.values),
+        correlation(others, leaf.values),
+        f"{np.abs(stolen - leaf.values).max():.0e} stars off; totals of 31 users tell as much, what "
+        f"is received adds {beyond:.2f}",
     )
+
+
+def correlation(one: Array, other: Array) -> float:
+    """Return Pearson's correlation coefficient."""
+    return float(np.corrcoef(one, other)[0, 1])
+
+
+def _own_gradient(heard: Heard, table: Ratings) -> Array:
+    """Return the gradient of the item biases of the attacker's own table at the first point."""
+    counts, _, total, _ = heard.totals[0]
+    centre = float(total) / float(counts.sum())
+    biases = np.zeros(table.n_items)
+    model = BiasedModel(start_factors(heard), biases, centre, 10.0, 3.0)
+    return gv.BiasedCompletionProblem(table).evaluate(model).bias_gradient
 
 
 def _own_prediction(heard: Heard, items: Indices) -> Array:
