@@ -219,8 +219,8 @@ def ratings_of_a_single_user() -> Finding:
         "correlation with the truth",
         correlation(stolen, leaf.values),
         correlation(others, leaf.values),
-        f"{np.abs(stolen - leaf.values).max():.0e} stars off; totals of 31 users tell as much, what "
-        f"is received adds {beyond:.2f}",
+        f"{np.abs(stolen - leaf.values).max():.0e} stars off; totals of 31 users tell as much, "
+        f"what is received adds {beyond:.2f}",
     )
 
 
