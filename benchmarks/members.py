@@ -85,17 +85,17 @@ def _measured(
     engine: Engine, factories: Sequence[AgentFactory], timetable: Timetable
 ) -> dict[str, Any]:
     """Run the agents; return the result with the seconds of all processes that they are in."""
-    before = _cpu_seconds(engine)
+    before = cpu_seconds(engine)
     result, took = timed(partial(_run, engine, factories, timetable))
     return {
-        "cpu": _cpu_seconds(engine) - before,
+        "cpu": cpu_seconds(engine) - before,
         "wall": took.wall,
         "sums": int(result.states[0]["updates"][0]),
         "result": result,
     }
 
 
-def _cpu_seconds(engine: Engine) -> float:
+def cpu_seconds(engine: Engine) -> float:
     """Return the CPU seconds so far of the processes in which agents run."""
     if not isinstance(engine, LoopbackEngine):
         return time.process_time()

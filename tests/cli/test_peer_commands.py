@@ -36,6 +36,7 @@ def houses(grassvine: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     drafted = grassvine(
         *("peer", "plan", "clinic-a.card", "clinic-b.card", "--kind", "ratings"),
         *("--items", "ratings.csv", "--rank", 2, "--regularization", 3, "-o", "plan.toml"),
+        *("--secrecy", "none"),
     )
     assert drafted.code == 0, drafted.err
     return tmp_path
@@ -116,12 +117,13 @@ def test_a_plan_is_the_same_for_all(grassvine: Command, houses: Path) -> None:
             "again.toml",
             "--json",
         ),
+        *("--secrecy", "none"),
     )
     assert again.object["words"] == words_of(plan.digest)
     assert (houses / "again.toml").read_bytes() == (houses / "plan.toml").read_bytes()
     refused = grassvine(
         *("peer", "plan", "clinic-a.card", "clinic-b.card", "--kind", "pca", "--features", "x,y"),
-        *("--rank", 1, "-o", "plan.toml"),
+        *("--rank", 1, "-o", "plan.toml", "--secrecy", "none"),
     )
     assert refused.code == 7 and "already exists" in refused.err
 
@@ -141,6 +143,15 @@ def test_a_plan_is_the_same_for_all(grassvine: Command, houses: Path) -> None:
         (("--kind", "ratings", "--items", "ratings.csv", "--patience", "0"), "patience is 0"),
         (("--kind", "pca", "--features", "x,x", "--rank", "1"), "has an entry twice"),
         (("--kind", "tasks", "--features", "x", "--rank", "1"), "target must be text"),
+        (("--kind", "pca", "--features", "x,y", "--rank", "1"), "or choose --secrecy none if both"),
+        (
+            ("--kind", "pca", "--features", "x,y", "--rank", "1", "--secrecy", "some"),
+            "unknown secrecy 'some'",
+        ),
+        (
+            ("--kind", "pca", "--features", "x,y", "--rank", "1", "--min-support", "0"),
+            "--min-support is 0",
+        ),
     ],
 )
 def test_plan_refuses_with_one_sentence(
@@ -164,12 +175,31 @@ def test_tasks_and_components_are_planned(grassvine: Command, houses: Path) -> N
         "--json",
     )
     tasks = grassvine(
-        *common, "--kind", "tasks", "--target", "y", "--task", "school", "-o", "t.toml"
+        *(*common, "--kind", "tasks", "--target", "y", "--task", "school", "-o", "t.toml"),
+        *("--secrecy", "none"),
     )
     assert tasks.object["features"] == 3
     pca = grassvine(*common, "--kind", "pca", "--method", "gossip", "-o", "p.toml")
     assert pca.object["method"] == "gossip"
     assert read_plan(houses / "t.toml").learning.catalogue == ("a", "b", "c")
+
+
+def test_three_houses_mask_by_default(grassvine: Command, houses: Path) -> None:
+    assert grassvine("peer", "init", "clinic-c", "--dial-only", "--folder", "c").code == 0
+    cards = ("clinic-a.card", "clinic-b.card", "clinic-c.card")
+    common = ("peer", "plan", *cards, "--kind", "ratings", "--items", "ratings.csv", "--rank", 2)
+    without_scale = grassvine(*common, "-o", "masked.toml")
+    assert without_scale.code == 3 and "give --lowest and --highest" in without_scale.err
+    drafted = grassvine(*common, "--lowest", 1, "--highest", 5, "-o", "masked.toml", "--json")
+    assert (drafted.object["secrecy"], drafted.object["min_support"]) == ("masked", 5)
+    said = " ".join(grassvine("peer", "explain", "masked.toml").out.split())
+    for part in (
+        "learns nothing: it is uniform noise",
+        "Sums are masked",
+        "is not differential privacy",
+    ):
+        assert part in said
+    assert "not masked" not in said
 
 
 def test_explain_lists_what_leaves_each_house(grassvine: Command, houses: Path) -> None:
@@ -342,7 +372,7 @@ def test_two_processes_join_over_tls(
     drafted = grassvine(
         *("peer", "plan", "clinic-a.card", "clinic-b.card", "--kind", "ratings"),
         *("--items", "ratings.csv", "--rank", 2, "--regularization", 3),
-        *("-o", "plan.toml", "--patience", 60, "--json"),
+        *("-o", "plan.toml", "--patience", 60, "--secrecy", "none", "--json"),
     ).object
     tables = split_by_owner(tmp_path)
     program = [sys.executable, "-c", "from grassvine.cli import main; main()", "peer", "join"]

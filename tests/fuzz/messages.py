@@ -8,7 +8,7 @@ from tests.fuzz.mutations import NUMBERS, mutated_tensors
 from tests.fuzz.outcome import Outcome, tried
 
 from grassvine.protocol import Message, decode, encode
-from grassvine.protocol.message import Shapes
+from grassvine.protocol.message import Shapes, WordShape
 
 COUNT = 120_000
 SENDER, SLOT = 3, 17
@@ -21,14 +21,18 @@ def fuzz(count: int, seed: int = 0) -> Outcome:
 
 def _mutants(count: int, rng: Random) -> Iterator[tuple[str, Callable[[], str | None]]]:
     numbers = np.random.default_rng(0)
-    samples = [
+    samples: list[dict[str, np.ndarray]] = [
         {"basis": numbers.standard_normal((6, 2))},
         {"sum": numbers.standard_normal(9), "checksum": np.ones(1)},
+        {"sum": numbers.integers(2**64, size=9, dtype=np.uint64), "checksum": np.ones(1)},
         {"frame": numbers.standard_normal((4, 2)), "content": np.ones(1), "facts": np.zeros((0,))},
     ]
     for number in range(count):
         arrays = rng.choice(samples)
-        shapes = {name: array.shape for name, array in arrays.items()}
+        shapes = {
+            name: WordShape(array.shape) if array.dtype == np.uint64 else array.shape
+            for name, array in arrays.items()
+        }
         if rng.random() < 0.2:
             data = encode(_forged(rng, arrays))
         else:
@@ -43,7 +47,9 @@ def _forged(rng: Random, arrays: dict[str, np.ndarray]) -> Message:
     changed = {name: array.copy() for name, array in arrays.items()}
     for array in changed.values():
         if array.size and rng.random() < 0.5:
-            array.flat[rng.randrange(array.size)] = rng.choice(NUMBERS)
+            with np.errstate(invalid="ignore"):  # of numbers that are no words
+                new = np.array(rng.choice(NUMBERS)).astype(array.dtype)
+            array.flat[rng.randrange(array.size)] = new
     return Message(sender, slot, changed)
 
 
@@ -52,7 +58,8 @@ def _read(data: bytes, shapes: Shapes) -> str | None:
     if (message.sender, message.slot) != (SENDER, SLOT):
         return f"agent {message.sender}, slot {message.slot}"
     for name, array in message.arrays.items():
-        if array.dtype != np.float64 or not np.isfinite(array).all():
+        kind = np.uint64 if isinstance(shapes[name], WordShape) else np.float64
+        if array.dtype != kind or not np.isfinite(array).all():
             return f"{name} is {array}"
     found = {name: array.shape for name, array in message.arrays.items()}
     return None if found == dict(shapes) else f"shapes {found}"

@@ -83,7 +83,11 @@ FRAMES = {
 
 def learning(kind: str, method: str = "exact", **options: Any) -> Learning:
     """Return what is learned; options of the method and of the model may be mixed."""
-    model = {key: options.pop(key) for key in ("lowest", "highest", "holdout") if key in options}
+    model = {
+        key: options.pop(key)
+        for key in ("lowest", "highest", "holdout", "min_support")
+        if key in options
+    }
     rank = options.pop("rank", 2)
     choice = MethodChoice.of(kind, method, options)
     if kind == "ratings":
@@ -117,10 +121,14 @@ def write_tables(folder: Path, kind: str, count: int) -> tuple[list[pl.DataFrame
 
 
 def learn_together(
-    folder: Path, what: Learning, members: Sequence[Card], seed: int = 5
+    folder: Path,
+    what: Learning,
+    members: Sequence[Card],
+    seed: int = 5,
+    secrecy: str = "none",
 ) -> Together:
-    """Write the tables, read them as the members do, and run the plan."""
-    plan = GroupPlan.draft(members, what, seed=seed)
+    """Write the tables, read them as the members do, and run the plan, without masks here."""
+    plan = GroupPlan.draft(members, what, seed=seed, secrecy=secrecy)
     frames, paths = write_tables(folder, what.kind, len(plan.members))
     data: list[Any] = [read_member_data(plan, str(path)).data for path in paths]
     return Together(plan, frames, data, gv.run(plan.run_plan, data))

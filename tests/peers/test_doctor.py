@@ -67,7 +67,7 @@ def listening(answer) -> Iterator[int]:  # type: ignore[no-untyped-def]
 
 def plan_of(own: OwnIdentity, listener: Card, port: int) -> GroupPlan:
     there = replace(listener, address=f"127.0.0.1:{port}")
-    return GroupPlan.draft([own.card, there], learning("pca"))
+    return GroupPlan.draft([own.card, there], learning("pca"), secrecy="none")
 
 
 def link(findings: list[Finding]) -> Finding:
@@ -162,7 +162,7 @@ def test_the_proxy_is_named_as_grpc_finds_it(
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("grassvine.peers.doctor.explain_refusal", lambda *_: "")
     there = replace(other.card, address="clinic-a.example:443")
-    found = examine(GroupPlan.draft([own.card, there], learning("pca")), own.folder)
+    found = examine(GroupPlan.draft([own.card, there], learning("pca"), secrecy="none"), own.folder)
     (proxy,) = [one for one in found if one.what == "proxy to clinic-a"]
     assert proxy.fine == fine and says in proxy.says
     assert not any("secret" in one.says for one in found)
@@ -172,7 +172,7 @@ def test_ports_clocks_and_strangers(tmp_path: Path, own: OwnIdentity) -> None:
     with socket.create_server(("", 0)) as taken:
         port = taken.getsockname()[1]
         listener = create_identity("clinic-a", f"127.0.0.1:{port}", tmp_path / "listener")
-        plan = GroupPlan.draft([listener.card, own.card], learning("pca"))
+        plan = GroupPlan.draft([listener.card, own.card], learning("pca"), secrecy="none")
         found = {one.what: one for one in examine(plan, listener.folder)}
     assert not found[f"port {port}"].fine and "cannot be used" in found[f"port {port}"].says
     assert "clinic-b dials this member" in found["link with clinic-b"].says

@@ -14,7 +14,9 @@ from grassvine.peers.group_plan import GroupPlan, Limits, differing_entry, read_
 from grassvine.peers.learning import DEFAULTS, Learning, MethodChoice, in_order
 
 CARDS = cards()
-PLAN = GroupPlan.draft(CARDS, learning("ratings", "exact-subspace", holdout=0.1), seed=3)
+PLAN = GroupPlan.draft(
+    CARDS, learning("ratings", "exact-subspace", holdout=0.1), seed=3, secrecy="none"
+)
 IDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20)
 INTEGERS = st.integers(-(2**63), 2**63 - 1)
 
@@ -63,7 +65,7 @@ def learnings(draw: st.DrawFn) -> Learning:
     st.sampled_from([2, 3, 4]),
 )
 def test_a_plan_survives_toml(what: Learning, seed: int, patience: float, count: int) -> None:
-    plan = GroupPlan.draft(CARDS[:count], what, seed=seed, patience=patience)
+    plan = GroupPlan.draft(CARDS[:count], what, seed=seed, patience=patience, secrecy="none")
     again = GroupPlan.from_toml(plan.to_toml())
     assert again == plan
     assert again.to_toml() == plan.to_toml()
@@ -73,7 +75,10 @@ def test_a_plan_survives_toml(what: Learning, seed: int, patience: float, count:
 
 
 def test_the_order_of_the_cards_does_not_matter() -> None:
-    assert GroupPlan.draft(CARDS[::-1], PLAN.learning, seed=3).to_toml() == PLAN.to_toml()
+    assert (
+        GroupPlan.draft(CARDS[::-1], PLAN.learning, seed=3, secrecy="none").to_toml()
+        == PLAN.to_toml()
+    )
 
 
 def test_layout_and_comments_are_no_content_but_everything_else_is() -> None:
@@ -132,7 +137,7 @@ def altered(old: str, new: str) -> str:
         ("seed = 3", "seed = 3.0", "seed must be a whole number"),
         ("seed = 3", "sead = 3", "sead: unknown key 'sead'; did you mean 'seed'"),
         ("seed = 3\n", "", "seed is missing"),
-        ('sums = "plain"', 'sums = "fixed"', "unknown sums 'fixed'"),
+        ('sums = "plain"', 'sums = "words"', "unknown sums 'words'"),
         ('secrecy = "none"', 'secrecy = "masks"', "unknown secrecy"),
         ('encoding = "safetensors"', 'encoding = "pickle"', "unknown encoding"),
         ('timetable = "', 'timetable = "x', "timetable is not a SHA-256"),
@@ -168,14 +173,16 @@ def test_an_altered_plan_is_refused_with_the_key(old: str, new: str, reason: str
 
 def test_members_need_names_and_keys_of_their_own() -> None:
     with pytest.raises(PlanError, match="two members are named clinic-a"):
-        GroupPlan.draft([CARDS[0], CARDS[0]], PLAN.learning)
+        GroupPlan.draft([CARDS[0], CARDS[0]], PLAN.learning, secrecy="none")
     with pytest.raises(PlanError, match="has 1 members"):
-        GroupPlan.draft(CARDS[:1], PLAN.learning)
+        GroupPlan.draft(CARDS[:1], PLAN.learning, secrecy="none")
     twin = replace(CARDS[1], x25519=CARDS[0].x25519)
     with pytest.raises(PlanError, match="the same key"):
-        GroupPlan.draft([CARDS[0], twin], PLAN.learning)
+        GroupPlan.draft([CARDS[0], twin], PLAN.learning, secrecy="none")
     with pytest.raises(PlanError, match="listen at the same address"):
-        GroupPlan.draft([CARDS[0], replace(CARDS[1], address=CARDS[0].address)], PLAN.learning)
+        GroupPlan.draft(
+            [CARDS[0], replace(CARDS[1], address=CARDS[0].address)], PLAN.learning, secrecy="none"
+        )
     with pytest.raises(PlanError, match="not in the order of their names"):
         replace(PLAN, members=PLAN.members[::-1])
     with pytest.raises(PlanError, match="links are not in order"):
@@ -183,7 +190,9 @@ def test_members_need_names_and_keys_of_their_own() -> None:
 
 
 def test_another_timetable_is_noticed_before_anything_is_sent() -> None:
-    gossip = GroupPlan.draft(CARDS, learning("ratings", "gossip", max_iter=20), seed=3)
+    gossip = GroupPlan.draft(
+        CARDS, learning("ratings", "gossip", max_iter=20), seed=3, secrecy="none"
+    )
     gossip.require_same_timetable()
     with pytest.raises(PlanError, match="draws another timetable"):
         replace(gossip, seed=4).require_same_timetable()
@@ -192,7 +201,7 @@ def test_another_timetable_is_noticed_before_anything_is_sent() -> None:
 def test_a_run_that_is_too_long_is_refused() -> None:
     members = [replace(card) for card in CARDS]
     long = learning("ratings", "gossip", max_iter=100_000)
-    assert GroupPlan.draft(members[:2], long).run_plan.timetable.n_slots > 100_000
+    assert GroupPlan.draft(members[:2], long, secrecy="none").run_plan.timetable.n_slots > 100_000
     with pytest.raises(PlanError, match="max_iter is 100001"):
         learning("ratings", "gossip", max_iter=100_001)
     big = replace(

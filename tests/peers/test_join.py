@@ -62,7 +62,10 @@ class Meeting:
 
 def prepared(folder: Path, kind: str, method: str = "exact", **options: object) -> list[Prepared]:
     plan = GroupPlan.draft(
-        [identity(name).card for name in NAMES], learning(kind, method, **options), seed=2
+        [identity(name).card for name in NAMES],
+        learning(kind, method, **options),
+        seed=2,
+        secrecy="none",
     )
     _, paths = write_tables(folder, kind, len(NAMES))
     return [
@@ -139,7 +142,7 @@ def test_the_own_card_must_be_in_the_plan_unchanged(tmp_path: Path) -> None:
     members = [identity(name).card for name in NAMES]
     what = learning("pca")
     moved = replace(members[0], address="elsewhere.example:443")
-    plan = GroupPlan.draft([moved, *members[1:]], what)
+    plan = GroupPlan.draft([moved, *members[1:]], what, secrecy="none")
     with pytest.raises(
         PlanError, match="the card of clinic-a in the plan is not its own"
     ) as caught:
@@ -147,7 +150,7 @@ def test_the_own_card_must_be_in_the_plan_unchanged(tmp_path: Path) -> None:
     assert "differs in address" in str(caught.value)
     other = create_identity("clinic-a", members[0].address, tmp_path / "other")
     with pytest.raises(PlanError, match="differs in certificate and 1 more"):
-        own_identity(GroupPlan.draft(members, what), other.folder)
+        own_identity(GroupPlan.draft(members, what, secrecy="none"), other.folder)
     stranger = create_identity("clinic-z", None, tmp_path / "z")
     with pytest.raises(PlanError, match="'clinic-z' is no member of the plan"):
         own_identity(plan, stranger.folder)
@@ -158,20 +161,22 @@ def test_the_folder_is_found_by_name_if_there_is_one(
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     own = create_identity("clinic-x", "x.example:443")
-    plan = GroupPlan.draft([own.card, identity("clinic-a").card], learning("pca"))
+    plan = GroupPlan.draft([own.card, identity("clinic-a").card], learning("pca"), secrecy="none")
     assert own.folder == tmp_path / "grassvine" / "peers" / "clinic-x"
     assert own_identity(plan, None).card == own.card
     create_identity("clinic-a", None)
     with pytest.raises(PlanError, match="private folders of clinic-a, clinic-x; name one with"):
         own_identity(plan, None)
-    others = GroupPlan.draft([identity(name).card for name in NAMES[1:]], learning("pca"))
+    others = GroupPlan.draft(
+        [identity(name).card for name in NAMES[1:]], learning("pca"), secrecy="none"
+    )
     with pytest.raises(PlanError, match="none of its members"):
         own_identity(others, None)
 
 
 def test_expired_certificates_and_other_timetables_end_it_early(tmp_path: Path) -> None:
     _, paths = write_tables(tmp_path, "pca", 1)
-    plan = GroupPlan.draft([identity(name).card for name in NAMES], learning("pca"))
+    plan = GroupPlan.draft([identity(name).card for name in NAMES], learning("pca"), secrecy="none")
     folder = identity("clinic-a").folder
     late = datetime.now(UTC) + timedelta(days=900)
     with pytest.raises(PlanError, match="certificate of clinic-a expired"):

@@ -15,7 +15,7 @@ from grassvine.peers.member_data import Reading, read_catalogue, read_member_dat
 from grassvine.peers.ratings import HELD_OUT, MemberRatings
 from grassvine.peers.tasks import MemberTasks
 
-PLAN = GroupPlan.draft(cards(), learning("ratings", holdout=0.2), seed=4)
+PLAN = GroupPlan.draft(cards(), learning("ratings", holdout=0.2), seed=4, secrecy="none")
 
 
 def write(path: Path, rows: Sequence[tuple[object, object, float]]) -> str:
@@ -25,7 +25,7 @@ def write(path: Path, rows: Sequence[tuple[object, object, float]]) -> str:
 
 def test_items_are_numbered_by_the_catalogue(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", [("x", 29, 1.0), ("x", 3, 2.0), ("w", 3, 3.0)])
-    plan = GroupPlan.draft(cards(), learning("ratings"))
+    plan = GroupPlan.draft(cards(), learning("ratings"), secrecy="none")
     data = read_member_data(plan, path).data
     assert isinstance(data, MemberRatings)
     assert data.n_items == N_ITEMS
@@ -59,14 +59,14 @@ def test_ids_of_another_type_are_refused_or_become_text(tmp_path: Path) -> None:
     from dataclasses import replace
 
     texts = replace(PLAN.learning, catalogue=("007", "7", "8"), rank=1, holdout=0.0)
-    plan = GroupPlan.draft(cards(), texts)
+    plan = GroupPlan.draft(cards(), texts, secrecy="none")
     data = read_member_data(plan, write(tmp_path / "b.csv", [("u", 7, 1.0), ("u", 8, 2.0)])).data
     assert isinstance(data, MemberRatings)
     assert data.ratings.items.tolist() == [1, 2]
 
 
 def test_ratings_outside_the_scale_are_refused(tmp_path: Path) -> None:
-    plan = GroupPlan.draft(cards(), learning("ratings", lowest=1.0, highest=5.0))
+    plan = GroupPlan.draft(cards(), learning("ratings", lowest=1.0, highest=5.0), secrecy="none")
     with pytest.raises(DataError, match="outside the scale from 1 to 5"):
         read_member_data(plan, write(tmp_path / "a.csv", [("u", 1, 6.0), ("u", 2, 3.0)]))
 
@@ -74,7 +74,7 @@ def test_ratings_outside_the_scale_are_refused(tmp_path: Path) -> None:
 def test_reading_takes_the_options_of_tables(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("my table\nwho|what|how much\nu|1|2.0\nu|1|4.0\nv|2|1.0\n")
-    plan = GroupPlan.draft(cards(), learning("ratings"))
+    plan = GroupPlan.draft(cards(), learning("ratings"), secrecy="none")
     how = Reading(
         separator="|", skip_rows=1, user="who", item="what", rating="how much", duplicates="mean"
     )
@@ -85,7 +85,7 @@ def test_reading_takes_the_options_of_tables(tmp_path: Path) -> None:
 
 
 def test_tasks_have_the_columns_of_the_plan(tmp_path: Path) -> None:
-    plan = GroupPlan.draft(cards(), learning("tasks", holdout=0.25))
+    plan = GroupPlan.draft(cards(), learning("tasks", holdout=0.25), secrecy="none")
     frames, paths = write_tables(tmp_path, "tasks", 1)
     data = read_member_data(plan, str(paths[0])).data
     assert isinstance(data, MemberTasks)
@@ -101,7 +101,7 @@ def test_tasks_have_the_columns_of_the_plan(tmp_path: Path) -> None:
 
 
 def test_samples_have_the_columns_of_the_plan(tmp_path: Path) -> None:
-    plan = GroupPlan.draft(cards(), learning("pca"))
+    plan = GroupPlan.draft(cards(), learning("pca"), secrecy="none")
     frames, paths = write_tables(tmp_path, "pca", 1)
     found = read_member_data(plan, str(paths[0]))
     np.testing.assert_array_equal(found.data.samples, frames[0].select(FEATURES).to_numpy())  # type: ignore[union-attr]
@@ -143,7 +143,9 @@ def test_a_doubtful_catalogue_is_refused(tmp_path: Path, text: str, reason: str)
 
 def test_a_table_too_small_to_hold_anything_out_takes_part_all_the_same(tmp_path: Path) -> None:
     """The others sum the held-out error, so this member has to as well."""
-    plan = GroupPlan.draft(cards("ab", ""), learning("ratings", regularization=3.0, holdout=0.1))
+    plan = GroupPlan.draft(
+        cards("ab", ""), learning("ratings", regularization=3.0, holdout=0.1), secrecy="none"
+    )
     small = read_member_data(plan, write(tmp_path / "a.csv", [("u", 1, 1.0), ("u", 2, 3.0)])).data
     rating_frame(1, 20).write_csv(tmp_path / "b.csv")
     large = read_member_data(plan, str(tmp_path / "b.csv")).data
@@ -151,13 +153,13 @@ def test_a_table_too_small_to_hold_anything_out_takes_part_all_the_same(tmp_path
     assert small.held.n_values == 0 < large.held.n_values
     states = gv.run(plan.run_plan, [small, large]).states
     assert 0 < states[0][HELD_OUT][1] <= large.held.n_values
-    greedy = GroupPlan.draft(cards("ab", ""), learning("ratings", holdout=0.9))
+    greedy = GroupPlan.draft(cards("ab", ""), learning("ratings", holdout=0.9), secrecy="none")
     with pytest.raises(DataError, match="leaves nothing to learn from"):
         read_member_data(greedy, write(tmp_path / "c.csv", [("u", 1, 1.0)]))
 
 
 def test_too_few_samples_for_the_components_end_the_run_with_a_sentence() -> None:
-    plan = GroupPlan.draft(cards("ab", ""), learning("pca", rank=5))
+    plan = GroupPlan.draft(cards("ab", ""), learning("pca", rank=5), secrecy="none")
     data = [MemberSamples(plan.learning, np.ones((2, len(FEATURES)))) for _ in range(2)]
     with pytest.raises(AgentError, match="all members together have 4 samples, too few for 5"):
         gv.run(plan.run_plan, data)

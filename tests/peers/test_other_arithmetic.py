@@ -67,7 +67,7 @@ def test_houses_with_different_machines_save_the_same_model_up_to_rounding(
         create_identity(house.name, f"127.0.0.1:{port}", house / "private").card
         for house, port in zip(houses, free_ports(len(houses)), strict=True)
     ]
-    plan = GroupPlan.draft(cards, learning(kind, **options), seed=2, patience=60.0)
+    plan = GroupPlan.draft(cards, learning(kind, **options), seed=2, patience=60.0, secrecy="none")
     plan.save(tmp_path / "plan.toml")
     _, tables = write_tables(tmp_path, kind, len(houses))
     running = [join(*each) for each in zip(machines, houses, [plan] * 4, tables, strict=False)]

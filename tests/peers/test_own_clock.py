@@ -37,7 +37,11 @@ NAMES = ("clinic-a", "clinic-b", "clinic-c")
 def own_plan(kind: str = "ratings", network: str = "ring", **options: object) -> GroupPlan:
     choice = {"max_iter": 12, "clock": "own", **options}
     return GroupPlan.draft(
-        cards("abc", ""), learning(kind, "gossip", **choice), network=network, seed=4
+        cards("abc", ""),
+        learning(kind, "gossip", **choice),
+        network=network,
+        seed=4,
+        secrecy="none",
     )
 
 

@@ -7,9 +7,11 @@ from hypothesis.extra.numpy import arrays
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import MessageError
 from grassvine.protocol import Message, checked_message, decode, encode
+from grassvine.protocol.message import WordShape
 
 SHAPES = {"basis": (4, 2)}
 LINK = {"sender": 3, "slot": 17}
+ONE = np.ones(1)
 
 
 def message(**changes: object) -> Message:
@@ -111,3 +113,38 @@ def test_a_message_has_the_same_layout_on_every_engine() -> None:
     for read in (checked_message(sent, SHAPES, **LINK), decode(encode(sent), SHAPES, **LINK)):
         assert read.arrays["basis"].flags.c_contiguous
         assert np.array_equal(read.arrays["basis"], sent.arrays["basis"])
+
+
+WORDS = {"sum": WordShape((5,)), "checksum": (1,)}
+
+
+def words(**changes: object) -> Message:
+    arrays = {"sum": np.array([0, 1, 2**53 + 1, 2**63, 2**64 - 1], np.uint64), "checksum": ONE}
+    return Message(3, 17, {**arrays, **changes})  # type: ignore[dict-item]
+
+
+def test_words_survive_the_wire_bit_by_bit() -> None:
+    read = decode(encode(words()), WORDS, **LINK).arrays["sum"]
+    assert read.dtype == np.uint64 and read.tolist() == [0, 1, 2**53 + 1, 2**63, 2**64 - 1]
+    # Bits that would be a NaN are a word like others.
+    read = decode(encode(words(sum=np.full(5, np.nan).view(np.uint64))), WORDS, **LINK).arrays[
+        "sum"
+    ]
+    assert np.isnan(read.view(np.float64)).all()
+
+
+@pytest.mark.parametrize(
+    ("sent", "complaint"),
+    [
+        (words(sum=np.zeros(5)), "'sum' .* is of type float64, not uint64"),
+        (words(sum=np.zeros(5, np.int64)), "'sum' .* is of type int64, not uint64"),
+        (words(checksum=np.zeros(1, np.uint64)), "'checksum' .* is of type uint64, not float64"),
+        (words(sum=np.zeros(4, np.uint64)), "contains checksum 1, sum 4, not checksum 1, sum 5"),
+        (words(checksum=np.full(1, np.nan)), "'checksum' .* contains nan"),
+    ],
+)
+def test_words_and_floats_are_not_taken_for_each_other(sent: Message, complaint: str) -> None:
+    with pytest.raises(MessageError, match=complaint):
+        checked_message(sent, WORDS, **LINK)
+    with pytest.raises(MessageError, match="that agent 3 sent at slot 17"):
+        decode(encode(sent), WORDS, **LINK)

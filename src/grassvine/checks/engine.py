@@ -47,8 +47,9 @@ def check_engine(engine: Engine) -> None:
 
     Gossip with every schedule and preconditioning, D-LMaFit, and the exact and averaging methods
     complete ratings on a path and on a random network; gossip and sums also fit regression tasks,
-    ratings are fitted with biases, and principal components are computed. An early stop and a
-    failing agent are tested as well. Raises :class:`CheckFailed` if a check fails.
+    ratings are fitted with biases, some by fixed-point sums, and principal components are computed.
+    An early stop and a failing agent are tested as well. Raises :class:`CheckFailed` if a check
+    fails.
     """
     completion, plain = _completion_problems(0.01), _completion_problems(0.0)
     networks = (path(N_AGENTS), erdos_renyi(N_AGENTS, 0.6, seed=1))
@@ -78,6 +79,9 @@ def check_engine(engine: Engine) -> None:
     for implicit in (ImplicitFactorization(max_iter=10), EASE()):
         plan = Plan(events[0].n_items, RANK, path(N_AGENTS), implicit, seed=3)
         _check_run(engine, plan, events, f"{implicit} on events")
+    for with_words, parts in ((Exact(max_iter=20), completion), (with_biases, biased)):
+        plan = Plan(parts[0].n_items, RANK, networks[1], with_words, seed=3, sums="fixed")
+        _check_run(engine, plan, parts, f"{with_words} by fixed-point sums")
     samples = _pca_problems()
     for components in (Exact(), DeEPCA(max_iter=5)):
         plan = Plan(samples[0].n_items, RANK, path(N_AGENTS), components, seed=3)

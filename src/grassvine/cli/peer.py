@@ -157,6 +157,22 @@ def draft(
             "if omitted, 0 for components.",
         ),
     ] = None,
+    secrecy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="masked|none",
+            help="Whether masks hide each member's part of a sum; if omitted they do, except from "
+            "gossip.",
+        ),
+    ] = None,
+    min_support: Annotated[
+        int | None,
+        typer.Option(
+            metavar="COUNT",
+            help="Users or samples that an item or feature needs to take part; 5 if omitted, 1 "
+            "without masks.",
+        ),
+    ] = None,
     network: Annotated[
         str,
         typer.Option(
@@ -222,7 +238,15 @@ def draft(
         task=task,
         holdout=(0.0 if kind == "pca" else 0.1) if holdout is None else holdout,
     )
-    plan = GroupPlan.draft(members, learning, network=network, seed=seed, patience=patience)
+    plan = GroupPlan.draft(
+        members,
+        learning,
+        network=network,
+        seed=seed,
+        patience=patience,
+        secrecy=secrecy,
+        min_support=min_support,
+    )
     plan.save(out)
     print_plan(plan, as_json)
     print_messages([f"send {out} to all members; each reads 'grassvine peer explain {out}' first"])
@@ -322,6 +346,8 @@ def print_plan(plan: "GroupPlan", as_json: bool) -> None:
                 what: learning.n_items,
                 "rank": learning.rank,
                 "method": learning.method.name,
+                "secrecy": plan.secrecy,
+                "min_support": learning.min_support,
             }
         )
         return
@@ -336,6 +362,8 @@ def print_plan(plan: "GroupPlan", as_json: bool) -> None:
             "rank": learning.rank,
             "method": learning.method.name,
             "held out": f"{learning.holdout:.0%}",
+            "secrecy": plan.secrecy,
+            "min support": learning.min_support,
             "words": words,
         }
     )

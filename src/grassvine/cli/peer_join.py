@@ -121,6 +121,7 @@ def confirm(prepared: "Prepared", words: str | None, *, yes: bool) -> None:
         print_messages(sent_lines(name, rows))
     counts = ", ".join(f"{count:,} {what}" for what, count in prepared.table.counts.items())
     print_messages(["", *explained.sentences, "", f"The table has {counts}."])
+    print_messages(prepared.warnings)
     print_messages([f"The words of the plan: {words_of(digest)}"])
     if yes or words is not None:
         return

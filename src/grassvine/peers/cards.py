@@ -116,6 +116,11 @@ def x25519_text(key: X25519PublicKey) -> str:
     return base64.b64encode(key.public_bytes_raw()).decode()
 
 
+def x25519_key(text: str) -> X25519PublicKey:
+    """Return the public key of a card."""
+    return X25519PublicKey.from_public_bytes(base64.b64decode(text))
+
+
 def _check_x25519(text: str, name: str) -> None:
     """Refuse a key of another length, and those few with which every secret would be zero."""
     try:

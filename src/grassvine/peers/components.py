@@ -13,13 +13,15 @@ from grassvine.models import SubspaceModel
 from grassvine.peers.averages import common_basis
 from grassvine.peers.learning import Learning
 from grassvine.peers.methods import gossip_of
+from grassvine.peers.plausible import are_counts, are_fourths, require_plausible, within
+from grassvine.peers.support import fourth_powers, has_support, require_support
 from grassvine.peers.totals import Totals
 from grassvine.problems import PCAProblem
 from grassvine.problems.base import Evaluation
 from grassvine.protocol.agent import State
 from grassvine.sums.program import Iterate, Subprogram, all_reduce
 
-COUNT, SUMS = "total.count", "total.sums"
+COUNT, SUMS, FOURTHS = "total.count", "total.sums", "total.fourths"
 SQUARES, CAPTURED = "total.squares", "total.captured"
 BASIS = "total.basis"
 
@@ -57,6 +59,21 @@ class MemberSamples:
             iterate, lambda: (np.array([float(len(self.samples))]), self.samples.sum(axis=0))
         )
         totals = {COUNT: count, SUMS: sums}
+        yield from require_plausible(are_counts(count), "the number of samples is not one")
+        require_support(float(count[0]), "samples", self.learning.min_support)
+        if self.learning.min_support > 1:
+            n_samples, centred = float(count[0]), self.samples - _mean(totals)
+            (spread,) = yield from all_reduce(
+                iterate, lambda: (np.sum(centred**2, axis=0),), wide=True
+            )
+            (fourths,) = yield from all_reduce(
+                iterate, lambda: (fourth_powers(centred, spread, n_samples),)
+            )
+            yield from require_plausible(
+                bool((spread >= 0.0).all()) and are_fourths(fourths, n_samples),
+                "variances do not fit",
+            )
+            totals[FOURTHS] = fourths
         if not self.learning.method.gossips:
             return totals
         (squares,) = yield from all_reduce(
@@ -66,13 +83,18 @@ class MemberSamples:
 
     def problem(self, totals: Totals) -> PCAProblem:
         """Return the components of samples centred by the mean of all."""
-        count, rank = int(totals[COUNT][0]), self.learning.rank
-        if count < max(rank, 2):
+        n_samples, rank = int(totals[COUNT][0]), self.learning.rank
+        if n_samples < max(rank, 2):
             raise PlanError(
-                f"all members together have {count} samples, too few for {rank} components; draft "
-                "a plan with a smaller rank, or with more members."
+                f"all members together have {n_samples} samples, too few for {rank} components; "
+                "draft a plan with a smaller rank, or with more members."
             )
-        return PCAProblem(self.samples - _mean(totals))
+        centred = self.samples - _mean(totals)
+        if FOURTHS in totals:
+            count = float(totals[COUNT][0])
+            enough = has_support(totals[FOURTHS], count, self.learning.min_support)
+            centred = np.where(enough, centred, 0.0)
+        return PCAProblem(centred)
 
     def gossip(self, totals: Totals, n_agents: int) -> Gossip:
         """Return gossip with a consensus weight on the scale of the samples."""
@@ -91,6 +113,12 @@ class MemberSamples:
             return coordinates.T @ coordinates, np.array([problem.trace])
 
         captured, squares = yield from all_reduce(iterate, own)
+        explained = np.linalg.eigvalsh(captured)
+        whole = float(squares[0])
+        yield from require_plausible(
+            within(float(explained[0]), 0.0, whole) and within(float(explained.sum()), 0.0, whole),
+            "the components explain less than nothing, or more than all",
+        )
         return {BASIS: basis, CAPTURED: captured, SQUARES: squares}
 
     def model(self, state: State) -> SubspaceModel:

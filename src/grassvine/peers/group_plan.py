@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from grassvine.foundations.errors import PlanError
+from grassvine.foundations.errors import Option, PlanError
 from grassvine.foundations.files import write_whole
 from grassvine.foundations.options import one_of, real_number, whole_number
 from grassvine.networks import Network
@@ -20,10 +20,12 @@ from grassvine.peers.links import AUTO, Link, as_network, draft_links
 from grassvine.peers.messages import largest_message
 from grassvine.peers.methods import method_of
 from grassvine.runs import Plan
+from grassvine.sums.summation import FIXED, PLAIN
 
 MAX_MEMBERS = 1000
 MAX_BYTES = 2**26
-PLAIN, NONE, SAFETENSORS = "plain", "none", "safetensors"
+NONE, MASKED, SAFETENSORS = "none", "masked", "safetensors"
+MIN_SUPPORT = 5  # users or samples that an item or feature needs, if sums are masked
 MAX_MESSAGE = 2**33
 MAX_PATIENCE = 90 * 86400.0
 HEADER = 2**16  # allowed to a message beside its numbers
@@ -70,10 +72,11 @@ class GroupPlan:
         The member that dials and the member that listens, for each link.
     limits : Limits
     seed : int
-    sums : {"plain"}
+    sums : {"plain", "fixed"}
         How sums are added up.
-    secrecy : {"none"}
-        What hides a member's part of a sum from its neighbours.
+    secrecy : {"none", "masked"}
+        What hides a member's part of a sum from all others; masks need fixed-point sums and three
+        members.
     encoding : {"safetensors"}
         How messages are encoded.
     timetable : str
@@ -96,8 +99,9 @@ class GroupPlan:
         if self.links != tuple(sorted(self.links)):
             raise PlanError("the links are not in order; sort them.")
         whole_number("seed", self.seed, least=0, most=2**63 - 1)
-        one_of("sums", self.sums, (PLAIN,))
-        one_of("secrecy", self.secrecy, (NONE,))
+        one_of("sums", self.sums, (PLAIN, FIXED))
+        if one_of("secrecy", self.secrecy, (NONE, MASKED)) == MASKED:
+            _check_masks(self)
         one_of("encoding", self.encoding, (SAFETENSORS,))
         as_network(self.members, self.links)
         if len(self.timetable) != 64 or not set(self.timetable) <= set("0123456789abcdef"):
@@ -115,11 +119,18 @@ class GroupPlan:
         seed: int = 0,
         patience: float = 3600.0,
         message_bytes: int | None = None,
+        secrecy: str | None = None,
+        min_support: int | None = None,
     ) -> "GroupPlan":
         """Return the plan of the owners of these cards.
 
         Parameters
         ----------
+        secrecy : {"none", "masked"}, optional
+            By default sums are masked, and gossip is not. Two members who learn by sums must
+            choose ``"none"``.
+        min_support : int, optional
+            In place of that of ``learning``; by default 5 if sums are masked.
         network : str
             ``"auto"`` or the name of a shape; see :func:`draft_links`.
         message_bytes : int, optional
@@ -127,14 +138,23 @@ class GroupPlan:
         """
         members = tuple(sorted(cards, key=lambda card: card.name))
         _check_members(members)
+        if secrecy is None:
+            secrecy = NONE if learning.method.gossips else MASKED
+        if min_support is None and secrecy == MASKED and learning.min_support == 1:
+            min_support = MIN_SUPPORT
+        if min_support is not None:
+            learning = replace(learning, min_support=min_support)
         links = draft_links(members, network, gossips=learning.method.gossips)
-        largest = HEADER + largest_message(learning, as_network(members, links))
+        sums = FIXED if secrecy == MASKED else PLAIN
+        largest = HEADER + largest_message(learning, as_network(members, links), sums)
         plan = cls(
             members=members,
             learning=learning,
             links=links,
             limits=Limits(largest if message_bytes is None else message_bytes, patience),
             seed=seed,
+            sums=sums,
+            secrecy=secrecy,
             timetable="0" * 64,
         )
         return replace(plan, timetable=plan.run_plan.timetable.digest())
@@ -149,7 +169,12 @@ class GroupPlan:
         """The plan of the run, whose agents are the members."""
         learning = self.learning
         return Plan(
-            learning.n_items, learning.rank, self.network, method_of(learning), seed=self.seed
+            learning.n_items,
+            learning.rank,
+            self.network,
+            method_of(learning),
+            seed=self.seed,
+            sums=self.sums,
         )
 
     def require_same_timetable(self) -> None:
@@ -236,6 +261,33 @@ def _check_members(members: Sequence[Card]) -> None:
     keys = [member.x25519 for member in members]
     if len(set(keys)) < len(keys) or len({one.fingerprint for one in members}) < len(keys):
         raise PlanError("two members have the same key; each needs an identity of its own.")
+
+
+def _check_masks(plan: GroupPlan) -> None:
+    if plan.sums != FIXED:
+        raise PlanError("masks need fixed-point sums; set sums to 'fixed', or secrecy to 'none'.")
+    if plan.learning.method.gossips:
+        raise PlanError(
+            f"method {plan.learning.method.name!r} shows every neighbour a member's own basis, "
+            "which masks cannot hide; choose method exact, or secrecy none if that is what all "
+            "members want."
+        )
+    if len(plan.members) < 3:
+        raise PlanError(
+            "two members cannot hide anything from each other: each subtracts its own part from "
+            "the total. Find a third member, or choose ",
+            Option("secrecy", NONE),
+            " if both may know about each other what 'grassvine peer explain' lists.",
+        )
+    if plan.learning.kind == "ratings" and plan.learning.scale is None:
+        raise PlanError(
+            "without a scale every member would tell all others the range of its ratings, which "
+            "is no sum; give ",
+            Option("lowest"),
+            " and ",
+            Option("highest"),
+            ".",
+        )
 
 
 def _entries(value: Any, key: str) -> list[tuple[str, Any]]:

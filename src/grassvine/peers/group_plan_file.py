@@ -27,7 +27,7 @@ _TOP: Types = {
     "limits": (dict,),
     "members": (list,),
 }
-_MODEL: Types = {"kind": (str,), "rank": (int,), "holdout": _NUMBER}
+_MODEL: Types = {"kind": (str,), "rank": (int,), "holdout": _NUMBER, "min_support": (int,)}
 _ONE_OF_MODEL: Types = {
     "items": (list,),
     "features": (list,),
@@ -63,6 +63,7 @@ def as_document(plan: "GroupPlan") -> dict[str, Any]:
             "kind": learning.kind,
             "rank": learning.rank,
             "holdout": learning.holdout,
+            "min_support": learning.min_support,
             **{name: value for name, value in optional.items() if value is not None},
             _catalogue_key(learning.kind): list(learning.catalogue),
         },

@@ -12,12 +12,17 @@ from grassvine.foundations.files import write_whole
 from grassvine.models import Card as ModelCard
 from grassvine.models.persistence.files import save
 from grassvine.models.persistence.forms import Model
-from grassvine.peers.group_plan import GroupPlan, differing_entry
+from grassvine.peers.begun import differencing, note_begin, refuse_lost_journal
+from grassvine.peers.group_plan import MASKED, GroupPlan, differing_entry
 from grassvine.peers.identity import OwnIdentity, default_folder, load_identity
+from grassvine.peers.masks import PairMasks
 from grassvine.peers.meetings import FILE as MEETINGS
 from grassvine.peers.member_data import OwnTable, Reading, read_member_data
 from grassvine.peers.parts import Course, Part, courses_of, n_slots_of, run_parts
+from grassvine.problems.base import Problem
 from grassvine.protocol.agent import Agent, State
+from grassvine.sums.agent import SumAgent
+from grassvine.sums.fixed_point import FixedPointSummation
 
 HELD_OUT = "total.held_out"
 RUNS = "runs"  # folder of journals within a private folder
@@ -86,13 +91,30 @@ class Prepared:
         return n_slots_of(courses_of(self.plan, self.number))
 
     @property
+    def warnings(self) -> list[str]:
+        """What totals reveal together with those of earlier runs of this member."""
+        return differencing(self.plan, self.identity.folder)
+
+    @property
     def meetings(self) -> Path | None:
         """The file with the member's meetings after the run, unless there is a timetable."""
         return self.journal / MEETINGS if self.plan.learning.method.own_clock else None
 
     def create(self) -> Agent:
         """Create the agent of this member."""
-        return self.plan.run_plan.agent(self.number, self.table.data)
+        return create_agent(self.plan, self.identity, self.table.data)
+
+
+def create_agent(plan: GroupPlan, identity: OwnIdentity, data: Problem) -> Agent:
+    """Create the agent of a member, with its masks if the plan asks for them."""
+    number = plan.number_of(identity.card.name)
+    agent = plan.run_plan.agent(number, data)
+    if plan.secrecy == MASKED:
+        assert isinstance(agent, SumAgent)
+        public = [member.x25519 for member in plan.members]
+        masks = PairMasks(plan.digest, identity.x25519, number, public)
+        agent.add_up_by(FixedPointSummation(number, len(plan.members), masks))
+    return agent
 
 
 def prepare(
@@ -149,6 +171,8 @@ def own_identity(plan: GroupPlan, folder: Path | None) -> OwnIdentity:
 
 def run(prepared: Prepared, run_peer: RunPeer, patience: float | None = None) -> State:
     """Run a prepared member, and return the final state of its agent."""
+    differencing(prepared.plan, prepared.identity.folder)
+    refuse_lost_journal(prepared.plan, prepared.identity.folder, prepared.journal / TABLE)
     try:
         prepared.journal.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as cause:
@@ -157,6 +181,7 @@ def run(prepared: Prepared, run_peer: RunPeer, patience: float | None = None) ->
             "the private folder."
         ) from None
     _require_same_table(prepared)
+    note_begin(prepared.plan, prepared.identity.folder)
     plan, identity, journal = prepared.plan, prepared.identity, prepared.journal
     patience = plan.limits.patience if patience is None else patience
     if plan.learning.method.own_clock:

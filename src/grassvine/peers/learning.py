@@ -145,6 +145,10 @@ class Learning:
         For tasks: the columns to predict, and with the ids of tasks.
     holdout : float
         The share of its ratings or samples that every member holds out to measure the error.
+    min_support : int
+        Items with fewer ratings of all members, and features that fewer samples determine, take no
+        part in the fit, since totals would show those few; with fewer users, tasks or samples
+        there is no fit at all.
     """
 
     kind: str
@@ -156,6 +160,7 @@ class Learning:
     target: str | None = None
     task: str | None = None
     holdout: float = 0.0
+    min_support: int = 1
 
     def __post_init__(self) -> None:
         """Check that everything fits the kind."""
@@ -169,6 +174,7 @@ class Learning:
         object.__setattr__(self, "holdout", share)
         if self.kind == "pca" and self.holdout:
             raise PlanError("nothing can be held out for components; set holdout to 0.")
+        whole_number("min_support", self.min_support, least=1)
         self._check_scale()
         for name in ("target", "task"):
             column = getattr(self, name)

@@ -1,6 +1,6 @@
 """Every kind of message of a run between members: how large, how often, and what it reveals."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -8,14 +8,23 @@ import numpy as np
 from grassvine.networks import Network
 from grassvine.peers.averages import MEAN_STEPS
 from grassvine.peers.learning import EXACT, Learning
-from grassvine.peers.methods import LearnByMeetings, LearnBySums, gossip_of
+from grassvine.peers.methods import (
+    LearnByMeetings,
+    LearnBySums,
+    gossip_of,
+    sums_after,
+    sums_before,
+)
 from grassvine.sums.components import COLUMNS_PER_COMPONENT
 from grassvine.sums.decisions import MAX_DECISIONS
+from grassvine.sums.fixed_point import FEW, N_LEVELS, most_rounds
+from grassvine.sums.summation import PLAIN
 
 NUMBER_BYTES = 8
 # What comes with every part of a sum, and with every total.
 CHECKSUM_BYTES = NUMBER_BYTES
 DECISION_BYTES = NUMBER_BYTES * (1 + MAX_DECISIONS)
+REPEATS = 3  # how often a sum is sent at most, if scales change, on average over a run
 COUNTS_REVEAL = (
     "the exact list of items with ratings and how many ratings each has, the number of users and "
     "the sum of the ratings"
@@ -35,12 +44,16 @@ class MessageKind:
     name : str
     stage : {"before", "fit", "gossip", "after"}
     numbers : int
-        The largest count of float64 numbers in one message.
+        The largest count of numbers of 64 bits in one message.
     most : int
         How often at most one member sends it up the tree, or to a neighbour that it meets.
     contains : str
     reveals : str
         What the receiver learns of the data of the sender, or of its whole branch of the tree.
+    arrays : int
+        Of how many arrays a sum consists.
+    wide : bool
+        Whether the numbers of one array have different units.
     """
 
     name: str
@@ -49,6 +62,8 @@ class MessageKind:
     most: int
     contains: str
     reveals: str
+    arrays: int = 1
+    wide: bool = False
 
     @property
     def nbytes(self) -> int:
@@ -56,8 +71,41 @@ class MessageKind:
         return NUMBER_BYTES * self.numbers
 
 
-def kinds_of(learning: Learning, network: Network) -> list[MessageKind]:
+def kinds_of(learning: Learning, network: Network, sums: str = PLAIN) -> list[MessageKind]:
     """Return every kind of message that the members send, in the order of the run."""
+    kinds = _kinds_of_floats(learning, network)
+    return kinds if sums == PLAIN else in_fixed_point(kinds, n_totals(learning, network))
+
+
+def n_totals(learning: Learning, network: Network) -> int:
+    """Return the largest number of totals of a run by sums."""
+    around = sums_before(learning) + sums_after(learning)
+    return around + LearnBySums(learning).most_sums(network)
+
+
+def in_fixed_point(kinds: Sequence[MessageKind], n_sums: int) -> list[MessageKind]:
+    """Return the kinds with the votes on their scales, and the votes that come before them."""
+    sizes = MessageKind(
+        "sizes",
+        "all",
+        (1 + N_LEVELS) * max(kind.arrays for kind in kinds),
+        most_rounds(n_sums) - n_sums,
+        "votes on how large the largest numbers are",
+        "which levels, in steps of a factor of 256, the largest number of each array reaches",
+        max(kind.arrays for kind in kinds),
+    )
+    voted = [
+        replace(
+            kind,
+            numbers=kind.numbers * (1 + (kind.wide or kind.numbers <= FEW)) + 1 + kind.arrays,
+            most=REPEATS * kind.most,
+        )
+        for kind in kinds
+    ]
+    return [sizes, *voted]
+
+
+def _kinds_of_floats(learning: Learning, network: Network) -> list[MessageKind]:
     around = {"ratings": _around_ratings, "tasks": _around_tasks, "pca": _around_components}
     before, after = around[learning.kind](learning, network.n_agents)
     if learning.method.gossips:
@@ -67,9 +115,9 @@ def kinds_of(learning: Learning, network: Network) -> list[MessageKind]:
     return [*before, *fit[learning.kind](learning, most), *after]
 
 
-def largest_message(learning: Learning, network: Network) -> int:
+def largest_message(learning: Learning, network: Network, sums: str = PLAIN) -> int:
     """Return the largest number of bytes in the arrays of one message."""
-    return max(kind.nbytes for kind in kinds_of(learning, network))
+    return max(kind.nbytes for kind in kinds_of(learning, network, sums))
 
 
 def _around_ratings(
@@ -87,6 +135,7 @@ def _around_ratings(
             + (", and every member's lowest and highest rating" if ranges else ""),
             COUNTS_REVEAL
             + ("; to all members, the range of each member's ratings" if ranges else ""),
+            3,
         )
     ]
     if learning.method.gossips:
@@ -100,19 +149,14 @@ def _around_tasks(learning: Learning, n_agents: int) -> tuple[list[MessageKind],
         MessageKind(
             "means",
             "before",
-            m + 1,
+            m + 2,
             1,
-            "the number of samples, and the sum of each feature",
-            "the number of samples and the mean of each feature",
+            "the numbers of samples and tasks, and the sum of each feature",
+            "the numbers of samples and tasks, and the mean of each feature",
+            2,
+            wide=True,
         ),
-        MessageKind(
-            "variances",
-            "before",
-            m,
-            1,
-            "the sum of squared differences of each feature from its common mean",
-            "the variance of each feature",
-        ),
+        *_variances(m)[: 2 if learning.min_support > 1 else 1],
     ]
     if learning.method.gossips:
         before.append(_one("spread", "the sum of squared targets, centred within each task"))
@@ -131,8 +175,11 @@ def _around_components(
             1,
             "the number of samples, and the sum of each feature",
             "the number of samples and the mean of each feature",
+            2,
         )
     ]
+    if learning.min_support > 1:
+        before += _variances(m)
     if learning.method.gossips:
         before.append(_one("spread", "the sum of squares of the centred samples"))
     basis = MessageKind(
@@ -145,6 +192,7 @@ def _around_components(
         1,
         "the Gram matrix of the coordinates in the subspace, and the sum of squares",
         "the covariance along the components",
+        2,
     )
     return before, [basis, axes]
 
@@ -154,6 +202,28 @@ def _held_out(learning: Learning) -> list[MessageKind]:
         return []
     contains = "squared error and number of the values held out"
     return [MessageKind("held-out error", "after", 2, 1, contains, "how well the model fits them")]
+
+
+def _variances(n_items: int) -> list[MessageKind]:
+    return [
+        MessageKind(
+            "variances",
+            "before",
+            n_items,
+            1,
+            "the sum of squared differences of each feature from its common mean",
+            "the variance of each feature",
+            wide=True,
+        ),
+        MessageKind(
+            "support",
+            "before",
+            n_items,
+            1,
+            "the sum of fourth powers of those differences, over the common standard deviation",
+            "how many samples determine each feature",
+        ),
+    ]
 
 
 def _one(name: str, contains: str) -> MessageKind:
@@ -168,7 +238,7 @@ def _fit_ratings(learning: Learning, most: int) -> list[MessageKind]:
     )
     if choice.name == EXACT:
         kinds = [
-            MessageKind("statistics", "fit", m + 3, 2 if auto else 1, parts, COUNTS_REVEAL),
+            MessageKind("statistics", "fit", m + 3, 2 if auto else 1, parts, COUNTS_REVEAL, 4),
             MessageKind(
                 "cost and gradient",
                 "fit",
@@ -176,10 +246,11 @@ def _fit_ratings(learning: Learning, most: int) -> list[MessageKind]:
                 most,
                 "cost, gradient of factors and item biases, Gram matrix of the users' weights",
                 GRADIENT_REVEALS,
+                4,
             ),
         ]
         return [*kinds, *([_validation(2, most), _comparison()] if auto else [])]
-    statistics = m + 3 if auto else m + 2
+    statistics, arrays = (m + 3, 4) if auto else (m + 2, 3)
     evaluation = MessageKind(
         "cost and gradient",
         "fit",
@@ -187,9 +258,12 @@ def _fit_ratings(learning: Learning, most: int) -> list[MessageKind]:
         most,
         "cost, squared error, gradient and Gram matrix of the users' weights",
         GRADIENT_REVEALS,
+        3,
     )
     kinds = [
-        MessageKind("statistics", "fit", statistics, 2 if auto else 1, parts, COUNTS_REVEAL),
+        MessageKind(
+            "statistics", "fit", statistics, 2 if auto else 1, parts, COUNTS_REVEAL, arrays
+        ),
         _residuals(most),
         MessageKind(
             "direction",
@@ -227,6 +301,7 @@ def _fit_tasks(learning: Learning, most: int) -> list[MessageKind]:
             1,
             "Σ XᵀX of the standardised features, and the number of tasks",
             "the covariance of the features; with a single sample, that sample",
+            2,
         ),
         MessageKind(
             "cost and gradient",
@@ -235,6 +310,7 @@ def _fit_tasks(learning: Learning, most: int) -> list[MessageKind]:
             most,
             "cost, squared error, gradient and Gram matrix of the tasks' weights",
             "the gradient of the branch, from which weights of a single task can be computed",
+            3,
         ),
         _curvature(most),
     ]
@@ -263,12 +339,13 @@ def _fit_components(learning: Learning, most: int) -> list[MessageKind]:
 
 def _validation(numbers: int, most: int) -> MessageKind:
     contains = "error or number of the ratings that validation holds out"
-    return MessageKind("validation", "fit", numbers, most, contains, "how well models fit them")
+    how_well = "how well models fit them"
+    return MessageKind("validation", "fit", numbers, most, contains, how_well, numbers)
 
 
 def _comparison() -> MessageKind:
     contains = "how much less factors and biases err on those ratings than biases alone"
-    return MessageKind("comparison", "fit", 3, 1, contains, "how well models fit them")
+    return MessageKind("comparison", "fit", 3, 1, contains, "how well models fit them", 3)
 
 
 def _curvature(most: int) -> MessageKind:
@@ -278,7 +355,7 @@ def _curvature(most: int) -> MessageKind:
 
 def _residuals(most: int) -> MessageKind:
     contains = "the sum of absolute residuals, and the number of ratings"
-    return MessageKind("size of residuals", "fit", 2, most, contains, "those two numbers")
+    return MessageKind("size of residuals", "fit", 2, most, contains, "those two numbers", 2)
 
 
 def _gossip(learning: Learning, network: Network) -> Iterator[MessageKind]:

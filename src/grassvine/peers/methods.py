@@ -83,7 +83,10 @@ def gossip_of(
 
 def sums_before(learning: Learning) -> int:
     """Return the number of sums before the fit; gossip needs the scale of the data as well."""
-    return {"ratings": 1, "tasks": 2, "pca": 1}[learning.kind] + int(learning.method.gossips)
+    of_kind = {"ratings": 1, "tasks": 2, "pca": 1}[learning.kind]
+    of_support = {"ratings": 0, "tasks": 1, "pca": 2}[learning.kind]
+    with_support = of_support if learning.min_support > 1 else 0
+    return of_kind + with_support + int(learning.method.gossips)
 
 
 def sums_after(learning: Learning) -> int:

@@ -10,9 +10,11 @@ from grassvine.data.ratings import Ratings
 from grassvine.estimators.completion import CONSENSUS_SHARE
 from grassvine.foundations.arrays import Array
 from grassvine.gossip import Gossip
-from grassvine.models import BiasedSolver, ItemPart, RatingsModel, SubspaceSolver
+from grassvine.models import BiasedSolver, ItemPart, RatingsModel, SubspaceSolver, UserPart
 from grassvine.peers.learning import EXACT, Learning
 from grassvine.peers.methods import gossip_of
+from grassvine.peers.plausible import are_counts, require_plausible, within
+from grassvine.peers.support import require_support
 from grassvine.peers.totals import Totals
 from grassvine.problems import CompletionProblem, Problem
 from grassvine.protocol.agent import State
@@ -77,6 +79,7 @@ class MemberRatings:
 
         counts, numbers, ranges = yield from all_reduce(iterate, own)
         totals = {COUNTS: counts, NUMBERS: numbers, RANGES: ranges}
+        yield from self._require_plausible(totals)
         if not self.learning.method.gossips:
             return totals
         centre = _centre(totals)
@@ -85,15 +88,30 @@ class MemberRatings:
         )
         return {**totals, SQUARES: squares}
 
+    def _require_plausible(self, totals: Totals) -> Subprogram[None]:
+        counts, (n_users, total) = totals[COUNTS], totals[NUMBERS].tolist()
+        n_ratings = float(counts.sum())
+        counted = are_counts(counts, totals[NUMBERS][:1])
+        yield from require_plausible(
+            counted and bool((counts <= n_users).all()) and n_users <= n_ratings,
+            "the numbers of users and of ratings do not fit each other",
+        )
+        if self.learning.scale:
+            lowest, highest = (bound * n_ratings for bound in self.learning.scale)
+            yield from require_plausible(
+                within(total, lowest, highest), "the mean of the ratings is not on their scale"
+            )
+
     def problem(self, totals: Totals) -> Problem:
         """Return the model with biases, or the paper's formulation."""
-        choice = self.learning.method
+        choice, ratings = self.learning.method, self._supported(totals)
+        require_support(float(totals[NUMBERS][0]), "users", self.learning.min_support)
         if choice.name == EXACT:
-            return BiasedCompletionProblem(self.ratings)
+            return BiasedCompletionProblem(ratings)
         if choice.regularization == "auto":
-            return CompletionProblem(self.ratings)
+            return CompletionProblem(ratings)
         assert choice.regularization is not None
-        shifted = self.ratings.shifted(-_centre(totals))
+        shifted = ratings.shifted(-_centre(totals))
         return CompletionProblem(shifted, unobserved=choice.regularization)
 
     def gossip(self, totals: Totals, n_agents: int) -> Gossip:
@@ -118,12 +136,23 @@ class MemberRatings:
             return (np.array([float(wrong @ wrong), float(len(wrong))]),)
 
         (sums,) = yield from all_reduce(iterate, own)
+        yield from require_plausible(
+            are_counts(sums[1:]) and bool(sums[0] >= 0.0), "the held-out error is not one"
+        )
         return {HELD_OUT: sums}
 
     def model(self, state: State) -> RatingsModel:
         """Return the model: the same items in all houses, this member's users."""
         shared = self._item_part(state)
-        return RatingsModel(shared, shared.users_from(self.users, self.ratings))
+        solved = shared.solve(self._supported(state))
+        return RatingsModel(shared, UserPart(self.users, *solved, self.ratings))
+
+    def _supported(self, totals: State) -> Ratings:
+        """Return the ratings of items that enough users of all members have rated."""
+        if self.learning.min_support == 1:
+            return self.ratings
+        enough = np.asarray(totals[COUNTS], dtype=np.float64) >= self.learning.min_support
+        return self.ratings.take_values(enough[self.ratings.items])
 
     def _item_part(self, state: State) -> ItemPart:
         totals = {name: np.asarray(state[name], float) for name in (COUNTS, NUMBERS, RANGES)}
@@ -133,6 +162,9 @@ class MemberRatings:
             float(totals[RANGES][:, 1].max()),
         )
         factors, biases, centre, solver = self._fitted(state, _centre(totals))
+        few = totals[COUNTS] < self.learning.min_support
+        if self.learning.min_support > 1:
+            factors, biases = np.where(few[:, None], 0.0, factors), np.where(few, 0.0, biases)
         return ItemPart(
             items=self.items,
             factors=factors,
@@ -141,7 +173,7 @@ class MemberRatings:
             solver=solver,
             lowest=lowest,
             highest=highest,
-            counts=np.round(totals[COUNTS]).astype(np.int64),
+            counts=np.where(few, 0, np.round(totals[COUNTS])).astype(np.int64),
         )
 
     def _fitted(

@@ -14,6 +14,8 @@ from grassvine.models import FeaturePart, TaskPart, TasksModel
 from grassvine.models.task_parts import centred
 from grassvine.peers.learning import Learning
 from grassvine.peers.methods import gossip_of
+from grassvine.peers.plausible import are_counts, are_fourths, require_plausible
+from grassvine.peers.support import fourth_powers, has_support, require_support
 from grassvine.peers.totals import Totals
 from grassvine.problems import MultitaskProblem
 from grassvine.problems.base import Evaluation
@@ -21,7 +23,9 @@ from grassvine.protocol.agent import State
 from grassvine.sums.program import Iterate, Subprogram, all_reduce
 
 COUNT, SUMS, SPREAD = "total.count", "total.sums", "total.spread"
+FOURTHS = "total.fourths"
 SQUARES, HELD_OUT = "total.squares", "total.held_out"
+UNUSED = float(np.finfo(float).max)  # a scale by which a feature vanishes
 CONSTANT = 1e-12  # a feature varies less than its mean times this by rounding alone
 
 
@@ -62,14 +66,30 @@ class MemberTasks:
     def sums_before(self, number: int, iterate: Iterate) -> Subprogram[Totals]:
         """Sum what standardises the features."""
         samples = np.concatenate(self.tasks.features)
+        n_tasks = sum(len(y) > 0 for y in self.tasks.targets)
         count, sums = yield from all_reduce(
-            iterate, lambda: (np.array([float(len(samples))]), samples.sum(axis=0))
+            iterate,
+            lambda: (np.array([float(len(samples)), n_tasks]), samples.sum(axis=0)),
+            wide=True,
         )
+        yield from require_plausible(
+            are_counts(count) and bool(count[1] <= count[0]),
+            "the numbers of tasks and of samples do not fit each other",
+        )
+        require_support(float(count[1]), "tasks", self.learning.min_support)
         means = sums / max(float(count[0]), 1.0)
         (spread,) = yield from all_reduce(
-            iterate, lambda: (np.sum((samples - means) ** 2, axis=0),)
+            iterate, lambda: (np.sum((samples - means) ** 2, axis=0),), wide=True
         )
+        n_samples = float(count[0])
+        yield from require_plausible(bool((spread >= 0.0).all()), "a variance is negative")
         totals = {COUNT: count, SUMS: sums, SPREAD: spread}
+        if self.learning.min_support > 1:
+            (fourths,) = yield from all_reduce(
+                iterate, lambda: (fourth_powers(samples - means, spread, n_samples),)
+            )
+            yield from require_plausible(are_fourths(fourths, n_samples), "variances do not fit")
+            totals[FOURTHS] = fourths
         if not self.learning.method.gossips:
             return totals
 
@@ -115,11 +135,14 @@ class MemberTasks:
             return (np.array([squares, float(sum(map(len, wrong)))]),)
 
         (sums,) = yield from all_reduce(iterate, own)
+        yield from require_plausible(
+            are_counts(sums[1:]) and bool(sums[0] >= 0.0), "the held-out error is not one"
+        )
         return {HELD_OUT: sums}
 
     def model(self, state: State) -> TasksModel:
         """Return the model: the same features in all houses, this member's tasks."""
-        means, scales = _standards(state)
+        means, scales = self._standards(state)
         names = tuple(map(str, self.learning.catalogue))
         basis = np.asarray(state["basis"], dtype=np.float64)
         shared = FeaturePart(names, basis, means, scales, self._alpha, True)
@@ -132,12 +155,16 @@ class MemberTasks:
         return self.learning.method.alpha
 
     def _fitted(self, totals: Totals) -> Tasks:
-        return centred(standardised(self.tasks, *_standards(totals)))
+        return centred(standardised(self.tasks, *self._standards(totals)))
 
-
-def _standards(totals: State) -> tuple[Array, Array]:
-    """Return the means and scales that standardise all samples; a constant has scale 1."""
-    count = max(float(totals[COUNT][0]), 1.0)
-    means = np.asarray(totals[SUMS], dtype=np.float64) / count
-    scales = np.sqrt(np.asarray(totals[SPREAD], dtype=np.float64) / count)
-    return means, np.where(scales <= CONSTANT * np.abs(means), 1.0, scales)
+    def _standards(self, totals: State) -> tuple[Array, Array]:
+        """Return the means and scales that standardise all samples; a constant has scale 1."""
+        count = max(float(totals[COUNT][0]), 1.0)
+        means = np.asarray(totals[SUMS], dtype=np.float64) / count
+        scales = np.sqrt(np.asarray(totals[SPREAD], dtype=np.float64) / count)
+        scales = np.where(scales <= CONSTANT * np.abs(means), 1.0, scales)
+        if FOURTHS in totals:
+            fourths = np.asarray(totals[FOURTHS], dtype=np.float64)
+            enough = has_support(fourths, count, self.learning.min_support)
+            scales = np.where(enough, scales, UNUSED)
+        return means, scales

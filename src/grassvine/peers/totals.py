@@ -11,9 +11,11 @@ from typing import Protocol
 
 from grassvine.foundations.arrays import Array
 from grassvine.gossip import Gossip
+from grassvine.peers.plausible import require_plausible
 from grassvine.problems.base import Problem
 from grassvine.protocol.agent import State
 from grassvine.protocol.method import Method
+from grassvine.sums.common import CONTRADICTION
 from grassvine.sums.program import (
     Decision,
     Iterate,
@@ -103,6 +105,7 @@ def learn_by_sums(
     problem = data.problem(before)
     fit = limited(method.program(problem, start, seed), most)
     outcome = yield from map_iterates(fit, lambda iterate: joined(iterate, before, problem))
+    yield from require_plausible(outcome.reason != CONTRADICTION, CONTRADICTION)
     fitted = joined(outcome.iterate, before, problem)
     after = yield from data.sums_after(number, before, fitted.arrays(), fitted)
     return ProgramOutcome(joined(outcome.iterate, {**before, **after}, problem), outcome.reason)

@@ -1,14 +1,18 @@
-"""Messages between agents: named arrays whose names and shapes the receiver knows in advance."""
+"""Messages between agents: named arrays whose names and shapes the receiver knows in advance.
+
+Arrays are of float64, or of uint64 where the receiver expects :class:`WordShape`.
+"""
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import MessageError
 
 Shapes = Mapping[str, tuple[int, ...]]
@@ -18,13 +22,19 @@ MAX_HEADER_BYTES = 4096
 SAME_PLAN = "run sender and receiver with the same plan."
 
 
+class WordShape(tuple[int, ...]):
+    """The shape of an array of uint64, integers modulo 2^64."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Message:
     """Named arrays sent by one agent at one slot."""
 
     sender: int
     slot: int
-    arrays: Mapping[str, Array]
+    arrays: Mapping[str, NDArray[Any]]
 
     @property
     def nbytes(self) -> int:
@@ -81,7 +91,7 @@ def encoded_bound(shapes: Shapes) -> int:
 def checked_message(message: Message, shapes: Shapes, *, sender: int, slot: int) -> Message:
     """Return the message expected from a sender at a slot, or raise :class:`MessageError`.
 
-    Its numbers must be finite; the arrays returned are aligned and C-ordered. Every engine
+    Floats must be finite; the arrays returned are aligned and C-ordered. Every engine
     checks every message with this function before an agent receives it, so that an error names the
     sender rather than an agent that used the numbers later.
     """
@@ -93,8 +103,9 @@ def checked_message(message: Message, shapes: Shapes, *, sender: int, slot: int)
         )
     _check_shapes(message.arrays, shapes, what)
     for name, array in message.arrays.items():
-        _check_type(name, array, np.float64, what)
-        if not np.isfinite(array).all():
+        words = isinstance(shapes[name], WordShape)
+        _check_type(name, array, np.uint64 if words else np.float64, what)
+        if not words and not np.isfinite(array).all():
             value = array[~np.isfinite(array)][0]
             raise MessageError(
                 f"{name!r} in {what} contains {value}; check the data of agent {sender}, "
@@ -112,7 +123,7 @@ def _named(sender: int, slot: int) -> str:
     return f"the message that agent {sender} sent at slot {slot}"
 
 
-def _check_shapes(arrays: Mapping[str, Array], shapes: Shapes, what: str) -> None:
+def _check_shapes(arrays: Mapping[str, NDArray[Any]], shapes: Shapes, what: str) -> None:
     found = {name: array.shape for name, array in arrays.items()}
     if found != dict(shapes):
         raise MessageError(
@@ -120,7 +131,7 @@ def _check_shapes(arrays: Mapping[str, Array], shapes: Shapes, what: str) -> Non
         )
 
 
-def _check_type(name: str, array: Array, kind: type[np.generic], what: str) -> None:
+def _check_type(name: str, array: NDArray[Any], kind: type[np.generic], what: str) -> None:
     if array.dtype != kind:
         raise MessageError(
             f"{name!r} in {what} is of type {array.dtype}, not {np.dtype(kind)}; {SAME_PLAN}"

@@ -6,16 +6,20 @@ from functools import cached_property
 
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import PlanError
-from grassvine.foundations.options import rank_within, whole_number
+from grassvine.foundations.options import one_of, rank_within, whole_number
 from grassvine.foundations.seeds import stream
 from grassvine.geometry import Geometry, Grassmann
 from grassvine.networks.graph import Network
 from grassvine.networks.timetable import Timetable
+from grassvine.networks.tree import check_rounds
 from grassvine.problems.base import Problem
 from grassvine.protocol.agent import Agent
 from grassvine.protocol.method import ChecksNetwork, Method
 from grassvine.runs import plan_file
+from grassvine.sums.agent import SumAgent
 from grassvine.sums.exact import Exact
+from grassvine.sums.fixed_point import FixedPointSummation, most_rounds
+from grassvine.sums.summation import FIXED, PLAIN
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,9 @@ class Plan:
     initial_basis : array of shape (n_items, rank), optional
         Starting point of all agents, such as an earlier result; random by default. A plan with a
         given starting point cannot be written as TOML.
+    sums : {"plain", "fixed"}, default="plain"
+        How methods by sums add up: floats in the order of the tree, or integers, so that the bits
+        of a total depend neither on the order nor on the tree, and masks can hide the parts.
     """
 
     n_items: int
@@ -46,12 +53,15 @@ class Plan:
     geometry: Geometry = field(default_factory=Grassmann)
     seed: int = 0
     initial_basis: Array | None = field(default=None, repr=False, compare=False)
+    sums: str = PLAIN
 
     def __post_init__(self) -> None:
         """Check the options."""
         whole_number("n_items", self.n_items, least=1)
         rank_within(self.rank, self.n_items)
         whole_number("seed", self.seed, least=0)
+        if one_of("sums", self.sums, (PLAIN, FIXED)) == FIXED:
+            self._require_sums()
         if self.network.n_agents < 2 and not getattr(self.method, "works_alone", False):
             raise PlanError(
                 "a single agent has no neighbours to exchange messages with; pass a network of two "
@@ -63,7 +73,13 @@ class Plan:
     @cached_property
     def timetable(self) -> Timetable:
         """The timetable of the run, drawn by the method."""
-        return self.method.timetable(self.network, stream(self.seed, "timetable"))
+        drawn = self.method.timetable(self.network, stream(self.seed, "timetable"))
+        if self.sums == PLAIN:
+            return drawn
+        tree = self.network.tree
+        n_sums = drawn.n_slots // tree.routes[0].n_slots
+        check_rounds(self.network.n_agents, most_rounds(n_sums))
+        return tree.rounds(most_rounds(n_sums))
 
     def start(self, agent: int) -> Array:
         """Return the starting point of an agent."""
@@ -80,7 +96,11 @@ class Plan:
                 f"the problem of agent {number} has {problem.n_items} items but the plan has "
                 f"{self.n_items}; pass problems over the same items."
             )
-        return self.method.agent(self, number, problem)
+        agent = self.method.agent(self, number, problem)
+        if self.sums == FIXED:
+            assert isinstance(agent, SumAgent)
+            agent.add_up_by(FixedPointSummation(number, self.network.n_agents))
+        return agent
 
     def fingerprint(self) -> str:
         """Return a digest of the plan.
@@ -89,6 +109,14 @@ class Plan:
         """
         text = self.to_toml() + self.timetable.digest()
         return hashlib.sha256(text.encode()).hexdigest()
+
+    def _require_sums(self) -> None:
+        """Check that fixed-point sums are for a method by sums."""
+        if isinstance(self.method, plan_file.WITHOUT_SUMS):
+            raise PlanError(
+                f"{type(self.method).__name__} adds nothing up along a tree, so sums cannot be "
+                "'fixed'; omit sums, or choose a method by sums such as Exact()."
+            )
 
     @cached_property
     def _common_start(self) -> Array:

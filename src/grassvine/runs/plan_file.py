@@ -29,6 +29,7 @@ from grassvine.sums.exact import Exact
 from grassvine.sums.hierarchical.method import EmpiricalBayes
 from grassvine.sums.implicit.ease import EASE
 from grassvine.sums.implicit.method import ImplicitFactorization
+from grassvine.sums.summation import PLAIN
 from grassvine.sums.validated import Validated
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ METHODS: dict[str, type] = {
     "deepca": DeEPCA,
     "d-lmafit": DLMaFit,
 }
+WITHOUT_SUMS = (Gossip, Tracked, REXTRA, DeEPCA, DLMaFit)
 GEOMETRIES: dict[str, type] = {"grassmann": Grassmann, "euclidean": Euclidean}
 SCHEDULES: dict[str, type] = {
     "one-edge": OneEdge,
@@ -70,6 +72,7 @@ def write(plan: "Plan") -> str:
         "rank": plan.rank,
         "seed": plan.seed,
         "geometry": _name(plan.geometry, GEOMETRIES, "geometry"),
+        **({} if plan.sums == PLAIN else {"sums": plan.sums}),
         "network": {
             "n_agents": plan.network.n_agents,
             "edges": [list(edge) for edge in plan.network.edges],
@@ -86,7 +89,7 @@ def read(text: str) -> dict[str, Any]:
     except ValueError as cause:
         raise PlanError(f"the plan is not valid TOML ({cause}); correct it there.") from None
     keys = {"format", "n_items", "rank", "seed", "geometry", "network", "method"}
-    _check_keys(document, "", keys, required=keys)
+    _check_keys(document, "", {*keys, "sums"}, required=keys)
     if (found := document.pop("format")) != FORMAT or type(found) is not int:
         raise PlanError(f"the plan is not of format {FORMAT}; use the version that wrote it.")
     network = _table(document, "network")

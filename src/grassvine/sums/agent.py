@@ -17,15 +17,17 @@ from grassvine.protocol.report import StepReport
 from grassvine.protocol.restore import checked_arrays, require_equal_state
 from grassvine.sums.decisions import Decisions, packed, unpacked
 from grassvine.sums.program import (
-    Compute,
+    Part,
     Program,
     ProgramOutcome,
     first_part,
     flat,
+    kind_of,
     next_part,
     shaped,
 )
 from grassvine.sums.progress import PREFIX
+from grassvine.sums.summation import Addends, PlainSummation, Summation
 
 
 class SumAgent:
@@ -38,6 +40,8 @@ class SumAgent:
     follow; all others take them from there. Each partial sum comes with a checksum of all totals
     and decisions before, by which a parent finds out which of its children strayed.
 
+    A sum takes one round along the tree, or as many as its :class:`Summation` asks for.
+
     An agent is restored by sending its program the logged totals and decisions again; only the part
     of the current sum is recomputed. The checksum verifies them, because their expected shapes are
     known only after computing the parts.
@@ -48,19 +52,26 @@ class SumAgent:
         self._problem = problem
         self._program = program
         self._route = tree.routes[number]
+        self._summation: Summation = PlainSummation()
         self._updates = 0
         self._checksum = 0
         self._finished = ""
-        self._total = np.zeros(0)
+        self._total: Addends = np.zeros(0)
         self._decisions = packed([])
         self._log_entry: State = {}
         self._mse = math.nan  # at the last point that this agent evaluated and the program took
         with one_blas_thread():
             part = first_part(program)
         self._iterate = part.iterate
-        self._pending: Compute | None = part.compute  # of the current sum
-        self._part = self._partial = np.zeros(0)
+        self._pending: Part | None = part  # of the current sum
+        self._part: Addends = np.zeros(0)
+        self._partial = self._part
         self._shapes: list[tuple[int, ...]] = []
+
+    def add_up_by(self, summation: Summation) -> None:
+        """Choose how parts are added up, before slot 0; by default as they are."""
+        assert not self._updates and self._pending is not None, "the run has begun"
+        self._summation = summation
 
     @property
     def id(self) -> int:
@@ -73,23 +84,27 @@ class SumAgent:
             self._compute_part()
             checksum = np.array([self._checksum], dtype=np.float64)
             return Message(self._id, slot, {"sum": self._partial, "checksum": checksum})
-        over = bool(self._finished) and slot >= self._route.n_slots * self._updates
-        total = np.zeros(0) if over else self._total
+        total = self._total
+        if self._finished and slot >= self._route.n_slots * self._summation.n_rounds:
+            self._compute_part()
+            total = self._part  # empty
         return Message(self._id, slot, {"sum": total, "decisions": self._decisions})
 
     def expected(self, slot: int) -> Shapes:
         """Return the shapes of a partial sum or total and of what comes with it."""
         self._compute_part()
+        shape = self._summation.shape(self._part)
         if self._upward(slot):
-            return {"sum": self._part.shape, "checksum": (1,)}
-        return {"sum": self._part.shape, "decisions": self._decisions.shape}
+            return {"sum": shape, "checksum": (1,)}
+        return {"sum": shape, "decisions": self._decisions.shape}
 
     def _upward(self, slot: int) -> bool:
         return slot % self._route.n_slots < self._route.n_upward
 
     def precompute(self, slot: int) -> Callable[[], None] | None:
         """Return the computation of its part, unless the last total is still to be forwarded."""
-        forwarded = self._route.n_slots * (self._updates - 1) + self._route.sends_down
+        rounds_before = self._summation.n_rounds - 1
+        forwarded = self._route.n_slots * rounds_before + self._route.sends_down
         return self._compute_part if self._pending and slot > forwarded else None
 
     def meet(self, slot: int, inbox: Sequence[Message]) -> StepReport:
@@ -103,12 +118,12 @@ class SumAgent:
         if not self._finished:
             if inbox[0].sender == self._route.parent:
                 given = unpacked(inbox[0].arrays["decisions"], self._route.parent)
-                self._receive_total(inbox[0].arrays["sum"], self._shapes, given)
+                self._receive_sum(inbox[0].arrays["sum"], given)
             else:
                 if others:
                     self._add(others)
                 if self._route.parent < 0:
-                    self._receive_total(self._partial, self._shapes)
+                    self._receive_sum(self._partial)
         return StepReport(
             agent=self._id,
             slot=slot,
@@ -150,7 +165,8 @@ class SumAgent:
     def snapshot(self) -> State:
         """Return the state, a checksum of totals and decisions, and the current partial sum."""
         self._compute_part()
-        return {**self._checked_state(), "partial": self._partial, "mse": self._known_mse()}
+        of_sum = self._summation.snapshot(self._partial, self._total)
+        return {**self._checked_state(), **of_sum, "mse": self._known_mse()}
 
     def restore(self, log_entries: Iterable[State], snapshot: State) -> None:
         """Replay the totals, and compute this agent's part of the current sum."""
@@ -160,19 +176,17 @@ class SumAgent:
                     self._replay(log_entry)
             what, reached = f"the snapshot of agent {self._id}", self._checked_state()
             shapes = {name: array.shape for name, array in reached.items()}
-            size = np.size(snapshot.get("partial", ()))
+            of_sum = {name: np.shape(snapshot.get(name, ())) for name in self._summation.names}
             n_known = min(np.size(snapshot.get("mse", ())), 1)
-            arrays = checked_arrays(
-                snapshot, {**shapes, "partial": (size,), "mse": (n_known,)}, what
-            )
+            arrays = checked_arrays(snapshot, {**shapes, **of_sum, "mse": (n_known,)}, what)
             require_equal_state(arrays, reached, what)
             self._compute_part()
-        if size != self._part.size:
-            raise MessageError(
-                f"'partial' in {what} has {size} numbers instead of {self._part.size}; "
-                "pass the snapshot of the same agent and plan."
-            )
-        self._partial = arrays["partial"]
+        self._partial, total = self._summation.restore(arrays, what)
+        if total is not None:
+            self._total = total
+        if self._summation.under_way:
+            self._decisions = packed([])
+        self._part = self._partial  # its children are added once, before the snapshot or after
         self._mse = float(arrays["mse"][0]) if n_known else math.nan
 
     def _checked_state(self) -> State:
@@ -186,12 +200,17 @@ class SumAgent:
         what = f"log entry {self._updates} of agent {self._id}"
         if self._finished:
             raise MessageError(f"{what} comes after the end of its program; omit it.")
-        names = [*(str(place) for place in range(len(log_entry) - 1)), "decisions"]
+        n_arrays = sum(name.isdecimal() for name in log_entry)
+        names = [*(str(place) for place in range(n_arrays)), "decisions"]
+        names += [name for name in log_entry if name not in names]
         shapes = {name: np.shape(log_entry[name]) for name in names if name in log_entry}
         arrays = checked_arrays(log_entry, shapes, what)
         try:
-            decisions = arrays.pop("decisions")
-            self._receive_total(*flat(list(arrays.values())), decisions.tolist())
+            assert self._pending is not None
+            self._summation.replay(kind_of(self._pending.compute), arrays)
+            total, sizes = flat([arrays[name] for name in names[:n_arrays]])
+            self._receive_total(total, sizes, arrays["decisions"].tolist())
+            self._total = total
         except Exception as cause:
             raise MessageError(
                 f"the program cannot replay {what} ({cause}); "
@@ -208,6 +227,17 @@ class SumAgent:
                 )
         self._partial = self._part + sum(message.arrays["sum"] for message in inbox)
 
+    def _receive_sum(self, added: Addends, given: Sequence[float] | None = None) -> None:
+        """Take what was added up in a round: the total of the sum, unless it needs another one."""
+        total = self._summation.total(added)
+        if total is not None:
+            self._receive_total(total, self._shapes, given)
+            self._total = added
+            return
+        Decisions(self._id, self._updates, given).require_all()  # nothing is decided yet
+        self._total, self._decisions, self._log_entry = added, packed([]), {}
+        self._part = self._partial = self._summation.again()
+
     def _receive_total(
         self, total: Array, shapes: Sequence[tuple[int, ...]], given: Sequence[float] | None = None
     ) -> None:
@@ -219,9 +249,9 @@ class SumAgent:
             ending: ProgramOutcome = end.value
             self._iterate, self._finished = ending.iterate, ending.reason
             # Other agents may still need this one to forward messages, now empty.
-            self._pending = lambda: (np.zeros(0),)
+            self._pending = Part(lambda: (np.zeros(0),), ending.iterate)
         else:
-            self._iterate, self._pending = part.iterate, part.compute
+            self._iterate, self._pending = part.iterate, part
         if (mse := self._iterate.mse) is not None and not math.isnan(mse):
             self._mse = mse
         decisions.require_all()
@@ -229,12 +259,16 @@ class SumAgent:
         self._updates += 1
         self._checksum = crc32(total.data, crc32(repr(shapes).encode(), self._checksum))
         self._checksum = crc32(taken.data, self._checksum)
-        self._total, self._decisions = total, packed(decisions.taken)
+        self._decisions = packed(decisions.taken)
         places = {str(place): array for place, array in enumerate(arrays)}
-        self._log_entry = {**places, "decisions": taken}
+        self._log_entry = {**places, "decisions": taken, **self._summation.log_entry()}
 
     def _compute_part(self) -> None:
         """Compute its part of the current sum, if it is still pending."""
         if self._pending:
-            self._part, self._shapes = flat(self._pending())
-            self._partial, self._pending = self._part, None
+            numbers, self._shapes = flat(self._pending.compute())
+            name, wide = kind_of(self._pending.compute), self._pending.wide
+            self._pending = None
+            self._part = self._partial = self._summation.begin(
+                self._updates, name, numbers, self._shapes, wide=wide
+            )

@@ -1,4 +1,4 @@
-"""Steps that all agents have in common, computed once per process.
+"""What all agents have in common: steps computed once per process, and reasons to stop.
 
 All agents of a program are sent the same sums and compute the same steps from them. A step written
 as a pure function of its sums and of frozen data is memoised by :func:`computed_once`, so agents in
@@ -14,6 +14,15 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary, ref
 
 import numpy as np
+
+from grassvine.sums.program import Subprogram, decide
+
+NO_STEP = "no step reduces the cost any further"
+CONTRADICTION = (
+    "no step reduces the cost, although its gradient says so: they do not belong together"
+)
+# A descent at rounding level expects far less than this fraction of the cost.
+CONTRADICTING = 1e-4
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -43,6 +52,15 @@ def computed_once(function: Callable[Arguments, Result]) -> Callable[Arguments, 
             return result
 
     return shared
+
+
+def no_step_reason(expected: float, cost: float) -> Subprogram[str]:
+    """Return why a descent ends whose smallest steps do not reduce the cost.
+
+    ``expected`` is by how much the gradient and the preconditioner say that the cost can fall.
+    """
+    contradicting = yield from decide(expected > CONTRADICTING * abs(cost))
+    return CONTRADICTION if contradicting else NO_STEP
 
 
 def kept_with_state(

@@ -26,6 +26,7 @@ import numpy as np
 from grassvine.foundations.arrays import Array
 from grassvine.geometry import Grassmann
 from grassvine.problems.base import TwiceDifferentiable
+from grassvine.sums.common import no_step_reason
 from grassvine.sums.program import Iterate, Subprogram, agree, all_reduce, decide
 
 LONGEST = 0.8  # radians: the largest principal angle of a step
@@ -187,9 +188,8 @@ def conjugate_gradient(
                 direction = mixed
         there = yield from _search(problem, point, gradient, direction, monitor)
         if there is None:
-            return DescentResult(
-                point, iteration, "no step reduces the cost any further", converged=True
-            )
+            reason = yield from no_step_reason(0.5 * product, point.cost)
+            return DescentResult(point, iteration, reason, converged=True)
         decrease = (point.cost - there.cost) / abs(point.cost) if point.cost else 0.0
         slow = slow + 1 if (yield from decide(decrease < stopping.slow)) else 0
         point, last_direction, last_gradient, last_product = there, direction, gradient, product

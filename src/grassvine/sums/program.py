@@ -17,6 +17,7 @@ totals without any.
 import math
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import accumulate, pairwise
 from typing import TypeAlias, TypeVar
 
@@ -69,11 +70,14 @@ class Part:
     """How to compute an agent's part of a sum, and the current iterate of its program.
 
     ``compute`` is called at most once before the total is sent, and not at all if the total is
-    already known. Its only side effect is caching for later parts.
+    already known. Its only side effect is caching for later parts. ``wide`` says that the numbers
+    of one array have different units, such as features, so that the small ones must not be rounded
+    to the accuracy of the large ones.
     """
 
     compute: Compute
     iterate: Iterate
+    wide: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +101,11 @@ Subprogram: TypeAlias = Generator[Part | Decision, list[Array], Result]
 Program: TypeAlias = Subprogram[ProgramOutcome]
 
 
-def all_reduce(iterate: Iterate, compute: Compute) -> Subprogram[list[Array]]:
-    """Sum several arrays over all agents in one round; for use with ``yield from``."""
-    return (yield Part(compute, iterate))
+def all_reduce(
+    iterate: Iterate, compute: Compute, *, wide: bool = False
+) -> Subprogram[list[Array]]:
+    """Sum several arrays over all agents; for use with ``yield from``."""
+    return (yield Part(compute, iterate, wide))
 
 
 def agree(number: float) -> Subprogram[float]:
@@ -111,6 +117,12 @@ def agree(number: float) -> Subprogram[float]:
 def decide(condition: bool) -> Subprogram[bool]:
     """Return whether the condition holds at the root; for use with ``yield from``, after a sum."""
     return bool((yield from agree(condition)))
+
+
+def kind_of(compute: Compute) -> str:
+    """Return a name for sums of the same quantities: that of the function that computes parts."""
+    function = compute.func if isinstance(compute, partial) else compute
+    return getattr(function, "__qualname__", type(function).__qualname__)
 
 
 def flat(arrays: Sequence[ArrayLike]) -> tuple[Array, list[tuple[int, ...]]]:

@@ -8,6 +8,7 @@ is such a process; the number is the file descriptor of its line to the engine.
 """
 
 import asyncio
+import hashlib
 import multiprocessing
 import os
 import signal
@@ -15,7 +16,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from multiprocessing.connection import Connection, wait
@@ -29,7 +30,8 @@ from grassvine.engines.base import TIMETABLE_OVER, AgentFactory, EngineResult
 from grassvine.engines.peers.conversation import Agreement
 from grassvine.engines.peers.credentials import Identity, Neighbour
 from grassvine.engines.peers.driver import run_member
-from grassvine.engines.peers.events import Effect, Event
+from grassvine.engines.peers.events import Effect, Event, Send
+from grassvine.engines.peers.frames import Data
 from grassvine.engines.peers.journal import Journal
 from grassvine.engines.peers.member import Limits, Member
 from grassvine.foundations.errors import AgentError, GrassvineError
@@ -72,12 +74,15 @@ class LoopbackEngine:
         The members that were killed.
     machines : sequence of Machine
         Where the members run; all on this machine, if empty.
+    sent : set of tuples
+        Member, slot, offset and digest of all that was sent in the last run, in all lives.
     """
 
     kills: Mapping[int, int] = field(default_factory=dict)
     n_events: dict[int, int] = field(default_factory=dict)
     killed: list[int] = field(default_factory=list)
     machines: Sequence[Machine] = ()
+    sent: set[tuple[int, int, int, str]] = field(default_factory=set)
     checkpoint_bytes: int = 50_000  # so that the small runs of tests have some
     processes: list[tuple["subprocess.Popen[bytes]", "Connection[Any, Any]"]] = field(
         default_factory=list
@@ -127,6 +132,7 @@ class LoopbackEngine:
             for task, (_, line) in zip(tasks, self.processes, strict=False):
                 line.send(task)
             results = self._results(tasks)
+            self.sent = {one for task in tasks for one in _noted(task)}
         self.n_events = {number: one[3] for number, one in enumerate(results)}
         return (
             [report for reports, _, _, _ in results for report in reports],
@@ -226,16 +232,33 @@ def serve(line: "Connection[Any, Any]") -> None:
 
 
 class Mortal(Member):
-    """A member that counts its events, and whose process is killed at one of them."""
+    """A member that counts its events and notes what it sends, whose process is killed at one."""
 
     dies_at = 0
     n_events = 0
+    notes = -1  # a file, which survives the process
 
     def handle(self, event: Event) -> list[Effect]:
         self.n_events += 1
         if self.n_events == self.dies_at:
             os.kill(os.getpid(), signal.SIGKILL)
-        return super().handle(event)
+        effects = super().handle(event)
+        for effect in effects:
+            if isinstance(effect, Send) and isinstance(effect.frame, Data):
+                frame = effect.frame
+                digest = hashlib.sha256(frame.body).hexdigest()
+                os.write(self.notes, f"{frame.slot} {frame.offset} {digest}\n".encode())
+        return effects
+
+
+def _noted(task: Task) -> Iterator[tuple[int, int, int, str]]:
+    for line in _notes_of(task).read_text().splitlines():
+        slot, offset, digest = line.split()
+        yield task.number, int(slot), int(offset), digest
+
+
+def _notes_of(task: Task) -> Path:
+    return task.folder.with_suffix(".sent")
 
 
 def run_task(task: Task) -> tuple[list[StepReport], StepReport, State, int]:
@@ -246,6 +269,7 @@ def run_task(task: Task) -> tuple[list[StepReport], StepReport, State, int]:
     limits = Limits(grace=10.0, checkpoint_bytes=task.checkpoint_bytes)
     member = Mortal(agreement, task.factory, task.timetable, journal.recovered, limits)
     member.dies_at = task.dies_at
+    member.notes = os.open(_notes_of(task), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     asyncio.run(
         run_member(
             member,
@@ -258,6 +282,7 @@ def run_task(task: Task) -> tuple[list[StepReport], StepReport, State, int]:
         )
     )
     journal.close()
+    os.close(member.notes)
     end = member.agent.conclude(task.timetable.n_slots)
     state = {name: np.array(array) for name, array in member.agent.state().items()}
     return reports, end, state, member.n_events

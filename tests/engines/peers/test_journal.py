@@ -290,3 +290,28 @@ def test_the_system_keeps_no_copy_of_what_is_on_disk(tmp_path: Path) -> None:
     assert not in_memory(path, 2**19)
     assert in_memory(path, path.stat().st_size - 1)  # the page to which the next batch is added
     journal.close()
+
+
+def test_a_slot_has_one_message_for_ever(tmp_path: Path) -> None:
+    """Otherwise a mask would hide two payloads: what may have been sent is never computed again."""
+    batches: list[tuple[Record, ...]] = [
+        (Outgoing(0, b"first"),),
+        (Outgoing(2, b"second"), Incoming(1, 2, b"a")),
+        (checkpoint(3, 0, ()),),
+    ]
+    for used, batch in enumerate(batches):
+        journal = Journal.open(tmp_path, 0, PLAN)
+        journal.append(batch)
+        last = (0, 2, 2)[used]
+        for slot in range(last + 1):
+            with pytest.raises(CheckpointError, match=f"slot {last} already.* of slot {slot};"):
+                journal.append([Outgoing(slot, b"again")])
+        journal.close()
+        # So does a process that was started again.
+        journal = Journal.open(tmp_path, 0, PLAN)
+        with pytest.raises(CheckpointError, match=f"slot {last} already"):
+            journal.append([Outgoing(last, b"again")])
+        journal.close()
+    journal = Journal.open(tmp_path, 0, PLAN)
+    journal.append([Outgoing(3, b"third")])
+    journal.close()

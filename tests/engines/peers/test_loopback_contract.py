@@ -5,10 +5,12 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from tests.engines.peers.loopback_engine import LoopbackEngine
+from tests.masked import masked_factories
 
 import grassvine as gv
 from grassvine.foundations.seeds import stream
-from grassvine.protocol import Method
+from grassvine.protocol import Method, Recorder
+from grassvine.protocol.observers import AllFinished, CombinedObserver
 
 N_AGENTS = 6
 pytestmark = pytest.mark.slow
@@ -58,4 +60,36 @@ def test_killed_members_go_on_with_the_same_bits(
             for name, column in wanted.history.columns.items():
                 assert np.array_equal(found.history[name], column, equal_nan=True)
     engine.kills = {}
+    assert felt >= 0.9 * n_kills
+
+
+def test_killed_members_never_use_a_mask_for_two_payloads(engine: LoopbackEngine) -> None:
+    """The journal refuses a second message for a slot; here all that was sent is compared, too."""
+    problems, n_kills = completion(), 50
+    plan = gv.Plan(40, 3, gv.networks.ring(N_AGENTS), gv.Exact(max_iter=12), seed=1, sums="fixed")
+    wanted = gv.run(plan, problems)
+    timetable = plan.timetable.rearranged(np.arange(wanted.n_slots))
+
+    def run() -> tuple[list[bytes], dict[tuple[int, int, int], set[str]]]:
+        observe = CombinedObserver(Recorder(), AllFinished(N_AGENTS))
+        outcome = engine.run(masked_factories(plan, problems), timetable, observe)
+        sent: dict[tuple[int, int, int], set[str]] = {}
+        for member, slot, offset, digest in engine.sent:
+            sent.setdefault((member, slot, offset), set()).add(digest)
+        return [state["basis"].tobytes() for state in outcome.states], sent
+
+    engine.kills = {}
+    bases, undisturbed = run()
+    assert bases == [basis.tobytes() for basis in wanted.bases]
+    n_events, rng, felt = engine.n_events, stream(0, "kills", "masks"), 0
+    for _ in range(n_kills):
+        member = int(rng.integers(N_AGENTS))
+        engine.kills = {member: int(rng.integers(1, n_events[member] - 2))}
+        engine.killed.clear()
+        bases, sent = run()
+        felt += engine.killed == [member]
+        assert bases == [basis.tobytes() for basis in wanted.bases]
+        assert sent == undisturbed
+    engine.kills = {}
+    assert all(len(digests) == 1 for digests in undisturbed.values())
     assert felt >= 0.9 * n_kills

@@ -61,6 +61,7 @@ class Journal:
     _mark: Mark
     _lock: int
     _file: int
+    _last_sent: int  # the slot of the last message
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str], agent: int, plan: bytes) -> Self:
@@ -86,7 +87,8 @@ class Journal:
             )
             if not path.exists():
                 write_whole(path, identity)
-            return cls(place, agent, identity, recovered, mark, lock, _opened(path))
+            last_sent = max(recovered.outgoing, default=start - 1)
+            return cls(place, agent, identity, recovered, mark, lock, _opened(path), last_sent)
         except BaseException:
             os.close(lock)
             raise
@@ -96,7 +98,11 @@ class Journal:
         return AgentFiles(self.folder, self.agent).reports(self._mark)
 
     def append(self, records: Iterable[Record]) -> None:
-        """Write records and flush them to disk; after an error the journal must be opened again."""
+        """Write records and flush them to disk; after an error the journal must be opened again.
+
+        A message for a slot that has one already is refused: what may have been sent is never
+        computed again, because masks would then hide two payloads.
+        """
         try:
             batch: list[Record] = []
             for record in records:
@@ -105,6 +111,7 @@ class Journal:
                     batch = []
                     self._begin(record)
                 else:
+                    self._require_new(record)
                     batch.append(record)
             self._write(batch)
         except OSError as cause:
@@ -117,6 +124,15 @@ class Journal:
         """Close the files, and let another process open the journal."""
         os.close(self._file)
         os.close(self._lock)
+
+    def _require_new(self, record: Record) -> None:
+        if isinstance(record, Outgoing):
+            if record.slot <= self._last_sent:
+                raise CheckpointError(
+                    f"the journal in {self.folder} has a message of slot {self._last_sent} already,"
+                    f" and got another one of slot {record.slot}; begin a new plan."
+                )
+            self._last_sent = record.slot
 
     def _write(self, records: Iterable[Record]) -> None:
         parts = _batch(records)

@@ -31,7 +31,7 @@ from grassvine.sums.biased.problem import (
     BiasedModel,
     as_biased_problem,
 )
-from grassvine.sums.common import computed_once, kept_with_state
+from grassvine.sums.common import computed_once, kept_with_state, no_step_reason
 from grassvine.sums.program import (
     Iterate,
     Program,
@@ -189,7 +189,8 @@ def minimise(
     for _ in range(criteria.max_iter - 1):
         rounding = float(np.finfo(float).eps) * here.cost
         if not (yield from decide(-line.derivative * step > rounding)):
-            return replace(here, iterate=seen), "no step reduces the cost any further"
+            left = 0.5 * float(np.vdot(here.gradient, here.preconditioned))
+            return replace(here, iterate=seen), (yield from no_step_reason(left, here.cost))
         there, seen_there = yield from evaluate(_moved(here, line, step), seen)
         excess = there.cost - here.cost - step * line.derivative
         if (yield from decide(there.cost > here.cost + ARMIJO * step * line.derivative)):
