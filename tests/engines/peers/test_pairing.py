@@ -11,7 +11,7 @@ from numpy.random import Generator
 from grassvine.engines.peers.conversation import Refused
 from grassvine.engines.peers.outbox import Outbox
 from grassvine.engines.peers.pairing import Kind, Meeting, Note, Pairing, Phase, Reply
-from grassvine.engines.peers.records import LinkCounts, Sent
+from grassvine.engines.peers.records import LinkCounts, Record, Sent
 from grassvine.engines.peers.recovery import Recovery
 from grassvine.networks import merge_meetings
 
@@ -255,7 +255,7 @@ def test_who_has_answered_waits_for_the_outcome_and_is_busy_for_others() -> None
 def test_an_offer_made_before_a_crash_is_compared_as_it_was_sent() -> None:
     """What was known of the neighbour's updates is gone, but the offer on disk tells it."""
     offer = Note(Kind.OFFER, 3, updates=4, fewest=4)
-    records = [LinkCounts(0, 3, 2, left=2), Sent(0, 3, offer.encode())]
+    records: list[Record] = [LinkCounts(0, 3, 2, left=2), Sent(0, 3, offer.encode())]
     outbox, member = Outbox([0], ["m0", "m1"]), Pairing(1, [0], 6)
     Recovery(4, {0: 0}).read(records, outbox, member)
     theirs = Note(Kind.OFFER, 2, updates=4, fewest=4)
