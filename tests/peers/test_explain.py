@@ -27,7 +27,7 @@ from grassvine.peers.messages import kinds_of, largest_message, n_totals
 from grassvine.peers.methods import sums_after, sums_before
 from grassvine.protocol import encode
 from grassvine.sums.decisions import MAX_DECISIONS
-from grassvine.sums.fixed_point import N_LEVELS, STEP
+from grassvine.sums.scales import N_LEVELS, STEP
 
 README = Path(__file__).parents[2] / "README.md"
 

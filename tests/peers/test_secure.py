@@ -28,11 +28,12 @@ from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import AgentError, PlanError
 from grassvine.models import RatingsModel, SubspaceModel, TasksModel
 from grassvine.peers.cards import Card
-from grassvine.peers.group_plan import MIN_SUPPORT, GroupPlan
+from grassvine.peers.group_plan import GroupPlan
 from grassvine.peers.identity import OwnIdentity, create_identity, load_identity
 from grassvine.peers.join import Prepared, create_agent, metrics, prepare, run
 from grassvine.peers.learning import Learning
 from grassvine.peers.member_data import read_member_data
+from grassvine.peers.secrecy import MIN_SUPPORT
 from grassvine.peers.support import fourth_powers, has_support
 from grassvine.peers.totals import learn_by_sums
 from grassvine.protocol import Agent

@@ -29,7 +29,7 @@ from grassvine.peers.ratings import COUNTS, MemberRatings
 from grassvine.protocol.agent import Agent
 from grassvine.sums.biased import BiasedFactorization, BiasedModel
 from grassvine.sums.biased.descent import first_model
-from grassvine.sums.fixed_point import N_LEVELS
+from grassvine.sums.scales import N_LEVELS
 from grassvine.sums.statistics import RatingStatistics
 
 N_ITEMS, LEAF = 4000, 0

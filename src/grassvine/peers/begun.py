@@ -15,7 +15,8 @@ from pathlib import Path
 from grassvine.foundations.documents import parse_json
 from grassvine.foundations.errors import Option, OutputError, PlanError
 from grassvine.foundations.files import write_whole
-from grassvine.peers.group_plan import MASKED, GroupPlan
+from grassvine.peers.group_plan import GroupPlan
+from grassvine.peers.secrecy import MASKED
 
 FOLDER = "begun"  # within the private folder
 

@@ -4,14 +4,10 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from grassvine.peers.group_plan import MASKED, GroupPlan
-from grassvine.peers.messages import (
-    CHECKSUM_BYTES,
-    DECISION_BYTES,
-    MessageKind,
-    kinds_of,
-    n_totals,
-)
+from grassvine.peers.group_plan import GroupPlan
+from grassvine.peers.message_kinds import MessageKind
+from grassvine.peers.messages import CHECKSUM_BYTES, DECISION_BYTES, kinds_of, n_totals
+from grassvine.peers.secrecy import MASKED
 from grassvine.sums.decisions import MAX_DECISIONS
 from grassvine.sums.summation import FIXED
 

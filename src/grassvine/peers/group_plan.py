@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from grassvine.foundations.errors import Option, PlanError
+from grassvine.foundations.errors import PlanError
 from grassvine.foundations.files import write_whole
 from grassvine.foundations.options import one_of, real_number, whole_number
 from grassvine.networks import Network
@@ -19,13 +19,13 @@ from grassvine.peers.learning import Learning
 from grassvine.peers.links import AUTO, Link, as_network, draft_links
 from grassvine.peers.messages import largest_message
 from grassvine.peers.methods import method_of
+from grassvine.peers.secrecy import MASKED, MIN_SUPPORT, NONE, check_masks
 from grassvine.runs import Plan
 from grassvine.sums.summation import FIXED, PLAIN
 
 MAX_MEMBERS = 1000
 MAX_BYTES = 2**26
-NONE, MASKED, SAFETENSORS = "none", "masked", "safetensors"
-MIN_SUPPORT = 5  # users or samples that an item or feature needs, if sums are masked
+SAFETENSORS = "safetensors"
 MAX_MESSAGE = 2**33
 MAX_PATIENCE = 90 * 86400.0
 HEADER = 2**16  # allowed to a message beside its numbers
@@ -101,7 +101,7 @@ class GroupPlan:
         whole_number("seed", self.seed, least=0, most=2**63 - 1)
         one_of("sums", self.sums, (PLAIN, FIXED))
         if one_of("secrecy", self.secrecy, (NONE, MASKED)) == MASKED:
-            _check_masks(self)
+            check_masks(self.members, self.learning, self.sums)
         one_of("encoding", self.encoding, (SAFETENSORS,))
         as_network(self.members, self.links)
         if len(self.timetable) != 64 or not set(self.timetable) <= set("0123456789abcdef"):
@@ -261,33 +261,6 @@ def _check_members(members: Sequence[Card]) -> None:
     keys = [member.x25519 for member in members]
     if len(set(keys)) < len(keys) or len({one.fingerprint for one in members}) < len(keys):
         raise PlanError("two members have the same key; each needs an identity of its own.")
-
-
-def _check_masks(plan: GroupPlan) -> None:
-    if plan.sums != FIXED:
-        raise PlanError("masks need fixed-point sums; set sums to 'fixed', or secrecy to 'none'.")
-    if plan.learning.method.gossips:
-        raise PlanError(
-            f"method {plan.learning.method.name!r} shows every neighbour a member's own basis, "
-            "which masks cannot hide; choose method exact, or secrecy none if that is what all "
-            "members want."
-        )
-    if len(plan.members) < 3:
-        raise PlanError(
-            "two members cannot hide anything from each other: each subtracts its own part from "
-            "the total. Find a third member, or choose ",
-            Option("secrecy", NONE),
-            " if both may know about each other what 'grassvine peer explain' lists.",
-        )
-    if plan.learning.kind == "ratings" and plan.learning.scale is None:
-        raise PlanError(
-            "without a scale every member would tell all others the range of its ratings, which "
-            "is no sum; give ",
-            Option("lowest"),
-            " and ",
-            Option("highest"),
-            ".",
-        )
 
 
 def _entries(value: Any, key: str) -> list[tuple[str, Any]]:

@@ -13,12 +13,13 @@ from grassvine.models import Card as ModelCard
 from grassvine.models.persistence.files import save
 from grassvine.models.persistence.forms import Model
 from grassvine.peers.begun import differencing, note_begin, refuse_lost_journal
-from grassvine.peers.group_plan import MASKED, GroupPlan, differing_entry
+from grassvine.peers.group_plan import GroupPlan, differing_entry
 from grassvine.peers.identity import OwnIdentity, default_folder, load_identity
 from grassvine.peers.masks import PairMasks
 from grassvine.peers.meetings import FILE as MEETINGS
 from grassvine.peers.member_data import OwnTable, Reading, read_member_data
 from grassvine.peers.parts import Course, Part, courses_of, n_slots_of, run_parts
+from grassvine.peers.secrecy import MASKED
 from grassvine.problems.base import Problem
 from grassvine.protocol.agent import Agent, State
 from grassvine.sums.agent import SumAgent

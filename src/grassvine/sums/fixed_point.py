@@ -28,29 +28,26 @@ discarded total says nothing. So errors are at most N/2·2^{⌈log₂N⌉−52} 
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from grassvine.foundations.arrays import Array, Indices, Words
 from grassvine.foundations.errors import DataError, MessageError
 from grassvine.protocol.agent import State
 from grassvine.protocol.message import WordShape
 from grassvine.protocol.restore import as_counts
+from grassvine.sums.scales import FIRST_WINDOW, N_LEVELS, STEP, ZERO, Scaling, top_of
 from grassvine.sums.summation import Addends, Sizes, require_size
 
 TOTAL_BITS = 62  # of the largest total, without its sign
-STEP, N_LEVELS = 8, 9  # a window of levels is 2^b, 2^(b+8), …, 2^(b+64)
-WINDOW = STEP * (N_LEVELS - 1)
-FIRST_WINDOW = -16
 # A scale is refined when all parts are smaller than 2^(e − 10), or in wide sums 2^(e − 60).
 SMALL, SMALL_WIDE = 10, 60
 # Sums of so few numbers are wide; the first of a kind begins with this e, without a sizing round.
 FEW, FIRST_EXPONENT = 4, 40
-ZERO = -(2**15)  # the exponent of an array of zeros
 MAX_ROUNDS = 48  # of one sum: the largest and smallest floats take at most 36
 
 STRAYS = (
@@ -82,76 +79,6 @@ class NoMasks:
     def random(self, number: int, attempt: int, size: int) -> Words:
         """Return zeros."""
         return np.zeros(size, dtype=np.uint64)
-
-
-@dataclass(frozen=True, slots=True)
-class Scaling:
-    """What all agents know of the scales of a sum.
-
-    Attributes
-    ----------
-    attempt : int
-        The number of rounds before.
-    exponents : tuple of int
-        e of each array; meaningless where it is still sought.
-    windows : tuple of int
-        Empty unless this is a sizing round; then the lowest level b of each array whose e is
-        sought, and ``ZERO`` for the others.
-    """
-
-    attempt: int
-    exponents: tuple[int, ...]
-    windows: tuple[int, ...]
-
-    def sizing(self) -> "Scaling":
-        """Return a search for all exponents, in the windows around the last ones."""
-        windows = tuple(
-            FIRST_WINDOW
-            if e == ZERO
-            else FIRST_WINDOW + (e - STEP - FIRST_WINDOW) // WINDOW * WINDOW
-            for e in self.exponents
-        )
-        return replace(self, attempt=self.attempt + 1, windows=windows)
-
-    def found(self, votes: Words) -> "Scaling":
-        """Return what is known after a sizing round.
-
-        Parameters
-        ----------
-        votes : array of shape (number of arrays sought, 1 + N_LEVELS)
-            Nonzero where anybody says yes: whether there is a nonzero number, and for each level.
-        """
-        exponents, windows = list(self.exponents), list(self.windows)
-        sought = [place for place, window in enumerate(windows) if window != ZERO]
-        for place, (nonzero, *levels) in zip(sought, votes != 0, strict=True):
-            base = windows[place]
-            if levels[-1]:
-                windows[place] = base + WINDOW
-                continue
-            if nonzero and not any(levels):
-                windows[place] = base - WINDOW
-                continue
-            highest = max((k for k, yes in enumerate(levels) if yes), default=-1)
-            exponents[place] = base + STEP * (highest + 1) if nonzero else ZERO
-            windows[place] = ZERO
-        done = all(window == ZERO for window in windows)
-        return Scaling(self.attempt + 1, tuple(exponents), () if done else tuple(windows))
-
-    def as_numbers(self) -> Array:
-        """Return everything as numbers."""
-        return np.array([self.attempt, *self.exponents, *self.windows], dtype=np.float64)
-
-    @classmethod
-    def from_numbers(cls, numbers: ArrayLike, n_arrays: int, what: str) -> "Scaling":
-        """Return what :meth:`as_numbers` wrote, or raise :class:`MessageError`."""
-        values = [int(number) for number in np.ravel(numbers)]
-        if len(values) not in (1 + n_arrays, 1 + 2 * n_arrays):
-            raise MessageError(
-                f"'scaling' in {what} has {len(values)} numbers for {n_arrays} arrays; pass the "
-                "snapshot of the same agent and plan."
-            )
-        attempt, rest = values[0], values[1:]
-        return cls(attempt, tuple(rest[:n_arrays]), tuple(rest[n_arrays:]))
 
 
 class FixedPointSummation:
@@ -194,7 +121,7 @@ class FixedPointSummation:
         ends = accumulate((math.prod(size) for size in sizes), initial=0)
         self._number, self._kind = number, (name, len(sizes))
         self._arrays = [part[start:end] for start, end in pairwise(ends)]
-        self._tops = [_top(array) for array in self._arrays]
+        self._tops = [top_of(array) for array in self._arrays]
         self._wide = wide or part.size <= FEW
         if not part.size:  # the end of the program, when only totals are forwarded
             self._scaling = Scaling(0, (), ())
@@ -342,12 +269,6 @@ class FixedPointSummation:
                 f"the total of sum {self._number} is larger than its parts can be: {STRAYS}"
             )
         return floats
-
-
-def _top(array: Array) -> int:
-    """Return the least p with |x| < 2^p for all numbers; ``ZERO`` if all are 0."""
-    largest = float(np.abs(array).max(initial=0.0))
-    return math.frexp(largest)[1] if largest else ZERO
 
 
 def _halves(words: Words) -> Array:
