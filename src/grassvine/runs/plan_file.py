@@ -26,6 +26,7 @@ from grassvine.networks import (
 from grassvine.sums.biased.method import BiasedFactorization
 from grassvine.sums.exact import Exact
 from grassvine.sums.hierarchical.method import EmpiricalBayes
+from grassvine.sums.incomplete.method import IncompletePCA
 from grassvine.sums.validated import Validated
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ METHODS: dict[str, type] = {
     "validated": Validated,
     "biased-factorization": BiasedFactorization,
     "empirical-bayes": EmpiricalBayes,
+    "incomplete-pca": IncompletePCA,
     "tracked": Tracked,
     "rextra": REXTRA,
     "deepca": DeEPCA,

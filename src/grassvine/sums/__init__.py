@@ -4,6 +4,7 @@ from grassvine.sums.agent import SumAgent
 from grassvine.sums.biased import BiasedCompletionProblem, BiasedFactorization, BiasedModel
 from grassvine.sums.exact import Exact
 from grassvine.sums.hierarchical import CoefficientPrior, EmpiricalBayes, HierarchicalProblem
+from grassvine.sums.incomplete import FactorModel, IncompletePCA, IncompleteSamples
 from grassvine.sums.validated import Validated
 
 __all__ = [
@@ -13,7 +14,10 @@ __all__ = [
     "CoefficientPrior",
     "EmpiricalBayes",
     "Exact",
+    "FactorModel",
     "HierarchicalProblem",
+    "IncompletePCA",
+    "IncompleteSamples",
     "SumAgent",
     "Validated",
 ]

@@ -1,7 +1,7 @@
 """Storage of each kind of model: numbers, arrays and ids of its shared and private part."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
@@ -23,6 +23,7 @@ from grassvine.models.subspace import SubspaceModel
 from grassvine.models.task_parts import FeaturePart, PriorPart, TaskPart
 from grassvine.models.tasks import TasksModel
 from grassvine.sums.hierarchical.prior import CoefficientPrior
+from grassvine.sums.incomplete.model import FactorModel
 
 if TYPE_CHECKING:
     import polars as pl
@@ -280,11 +281,41 @@ class SubspaceForm:
         return SubspaceModel(features=_text(shared.ids), **numbers, **shared.arrays)
 
 
+class IncompleteSubspaceForm:
+    """Storage of subspace models fitted to samples with missing values."""
+
+    kind = "subspace with missing values"
+    shared = Shape(
+        {
+            **SubspaceForm.shared.layout,
+            "factor_mean": Tensor("F64", ("items",)),
+            "loadings": Tensor("F64", ("items", "factors")),
+            "noise": Tensor("F64", ("items",)),
+        },
+        "items",
+        ascending=False,
+    )
+    private: Shape | None = None
+
+    def split(self, model: SubspaceModel) -> tuple[Part, Part | None]:
+        """Return the shared part of a subspace model."""
+        part, _ = SubspaceForm().split(model)
+        assert model.factors is not None
+        return Part(part.numbers, {**part.arrays, **model.factors.arrays()}, part.ids), None
+
+    def combine(self, shared: Part, private: Part | None) -> SubspaceModel:
+        """Return the subspace model of a shared part."""
+        plain = {name: shared.arrays[name] for name in SubspaceForm.shared.layout}
+        model = SubspaceForm().combine(Part(shared.numbers, plain, shared.ids), None)
+        return replace(model, factors=FactorModel.from_arrays(shared.arrays))
+
+
 FORMS: Mapping[str, Form] = {
     "ratings": RatingsForm(),
     "tasks": TasksForm(),
     "hierarchical tasks": HierarchicalForm(),
     "subspace": SubspaceForm(),
+    "subspace with missing values": IncompleteSubspaceForm(),
 }
 
 
@@ -292,6 +323,8 @@ def form_of(model: Model) -> Form:
     """Return the storage form of a model."""
     if isinstance(model, TasksModel) and isinstance(model.shared, PriorPart):
         return FORMS["hierarchical tasks"]
+    if isinstance(model, SubspaceModel) and model.factors is not None:
+        return FORMS["subspace with missing values"]
     kinds = {RatingsModel: "ratings", TasksModel: "tasks", SubspaceModel: "subspace"}
     return FORMS[kinds[type(model)]]
 
