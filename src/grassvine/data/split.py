@@ -97,6 +97,23 @@ def hold_out_of_users(ratings: Ratings, share: float, seed: int) -> tuple[Rating
     return ratings.take_values(~held), ratings.take_values(held)
 
 
+def hold_out_entries(samples: Array, share: float, seed: int) -> NDArray[np.bool_]:
+    """Return a mask of about the given share of the known entries; missing ones are NaN.
+
+    A hash of the seed, the column and the bits of the whole sample selects the entries. The mask,
+    and any option chosen on it, is therefore the same whichever agent holds the sample.
+    """
+    real_number("share", share, least=0.0, below=1.0, error=DataError)
+    whole_number("seed", seed, least=0, error=DataError)
+    known = ~np.isnan(samples)
+    columns = np.arange(samples.shape[1], dtype=np.uint64)
+    bits = np.ascontiguousarray(np.where(known, samples + 0.0, 0.0)).view(np.uint64)  # −0 is 0
+    keys = np.sum(_splitmix64(_splitmix64(bits) + columns), axis=1)
+    keys += np.uint64(seed % 2**32 << 32)
+    hashes = _splitmix64(_splitmix64(keys)[:, None] + columns)
+    return known & (hashes < np.uint64(int(share * 2**64)))
+
+
 def fold_ratings(ratings: Ratings, n_folds: int, *, seed: int = 0) -> list[tuple[Ratings, Ratings]]:
     """Split the entries at random into folds; return a training and a test part for each fold."""
     fold = _folds(ratings.n_values, "ratings", n_folds, stream(seed, "data", "folds"))

@@ -2,6 +2,7 @@
 
 import numbers
 import warnings
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -32,14 +33,14 @@ from grassvine.estimators.options import (
 from grassvine.estimators.owners import samples_and_owners, split_by_owner, without_owners
 from grassvine.estimators.persistence import PersistentEstimator
 from grassvine.foundations.arrays import Array, refuse_huge
-from grassvine.foundations.errors import Option, PlanError
+from grassvine.foundations.errors import DataError, Option, PlanError
 from grassvine.foundations.options import one_of, real_number, whole_number
 from grassvine.models import SubspaceModel
 from grassvine.networks import Network
 from grassvine.problems import PCAProblem
 from grassvine.protocol import Method, Observer
 from grassvine.runs import Plan, Run, run
-from grassvine.sums import Exact
+from grassvine.sums import Exact, FactorModel, IncompletePCA, IncompleteSamples
 
 EXACT, DEEPCA = "exact", "deepca"
 # Components are about as accurate as the relative gradient norm at which the descent stops.
@@ -63,6 +64,11 @@ class DecentralizedPCA(
     The agents jointly fit the subspace. The axes within it and their variances follow from the
     covariance of the coordinates of all samples, which is a sum over agents of matrices of shape
     (n_components, n_components).
+
+    Samples may have missing values, NaN, if ``method="exact"``. Then the agents first fit a factor
+    model to the known values, the number of its factors being chosen on values that are held out;
+    the components are those of the covariance expected under this model. Coordinates of samples
+    with missing values are expected ones too, and ``impute`` replaces missing values.
 
     Parameters
     ----------
@@ -122,6 +128,9 @@ class DecentralizedPCA(
         Properties of the run.
     incidents_ : tuple of str
         Failures during the run that were recovered from, one sentence each.
+    validation_path_ : dict of arrays or None
+        If values were missing, the numbers of factors tried (``rank``), the held-out ``rmse`` and
+        ``chosen`` (0 or 1).
     """
 
     _model_type: ClassVar[type] = SubspaceModel
@@ -158,23 +167,31 @@ class DecentralizedPCA(
         Parameters
         ----------
         X : data frame or array of shape (n_samples, n_features), or list of them
-            A list has one table per agent, all with the same features.
+            A list has one table per agent, all with the same features. Missing values are NaN.
         y : ignored
         owners : array-like of shape (n_samples,), optional
             Owner of each sample; there is one agent per owner.
         """
         X, owners = samples_and_owners(X, self.agents, owners)
         samples: Array = validate_data(
-            self, X, dtype=np.float64, order="C", ensure_min_samples=2 if self.center else 1
+            self,
+            X,
+            dtype=np.float64,
+            order="C",
+            ensure_min_samples=2 if self.center else 1,
+            ensure_all_finite="allow-nan",
         )
         refuse_huge(samples, "samples")
         if not isinstance(self.center, bool | np.bool_):
             raise PlanError(f"center is {self.center!r}; pass True or False.")
+        if np.isnan(samples).any():
+            return self._fit_incomplete(samples, owners)
         mean = samples.mean(axis=0) if self.center else np.zeros(samples.shape[1])
         centred = samples - mean
         problems = [PCAProblem(part) for part in self._parts(centred, owners)]
         squares = float(np.sum(centred * centred))
-        result = self._run(problems, len(centred), squares, self._slot_observers())
+        method = self._method(len(problems), squares)
+        result = self._run(problems, len(centred), method, self._slot_observers())
         if self.method in (EXACT, DEEPCA):
             warn_not_converged(result)
         else:
@@ -189,12 +206,52 @@ class DecentralizedPCA(
         self._set_model(SubspaceModel(names, mean, components, captured / count, total))
         return self
 
+    def _fit_incomplete(self, samples: Array, owners: Any) -> Self:
+        """Fit the components of samples with missing values."""
+        if one_of("method", self.method, (EXACT, DEEPCA, *GOSSIP)) != EXACT:
+            raise DataError(
+                f"{np.count_nonzero(np.isnan(samples))} values of the samples are missing, which "
+                f"method {self.method!r} does not support; fill them in, or use ",
+                Option("method", EXACT),
+                ".",
+            )
+        names = feature_names(self)
+        empty = np.isnan(samples).all(axis=0)
+        if empty.any():
+            raise DataError(
+                f"the feature {names[int(np.argmax(empty))]!r} has no values at all; remove it."
+            )
+        problems = [IncompleteSamples(part) for part in self._parts(samples, owners)]
+        method = IncompletePCA(bool(self.center), self._share())
+        result = self._run(problems, len(samples), method, self._slot_observers())
+        warn_not_converged(result)
+        self._slots_done()
+        set_run_attributes(self, result)
+        self.n_samples_ = len(samples)
+        self._set_model(incomplete_model(names, result.states[0], len(samples)))
+        return self
+
     def transform(self, X: Any) -> Array:
         """Return the coordinates along the components, of shape (n_samples, n_components)."""
+        return self.model_.transform(self._asked(X))
+
+    def impute(self, X: Any) -> Array:
+        """Return the samples with missing values, NaN, replaced by what the known ones imply."""
+        return self.model_.impute(self._asked(X))
+
+    def _asked(self, X: Any) -> Array:
         check_is_fitted(self, "model_")
         X = without_owners(X, self.agents)
-        samples = validate_data(self, X, reset=False, dtype=np.float64, order="C")
-        return self.model_.transform(samples)
+        samples: Array = validate_data(
+            self, X, reset=False, dtype=np.float64, order="C", ensure_all_finite="allow-nan"
+        )
+        return samples
+
+    def __sklearn_tags__(self) -> Any:
+        """Return the tags of the estimator: samples may have missing values."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
 
     def inverse_transform(self, X: Any) -> Array:
         """Return the samples with the given coordinates, of shape (n_samples, n_features)."""
@@ -239,25 +296,25 @@ class DecentralizedPCA(
 
     def _run(
         self,
-        problems: list[PCAProblem],
+        problems: Sequence[PCAProblem | IncompleteSamples],
         n_samples: int,
-        squares: float,
+        method: Method,
         observers: tuple[Observer, ...],
     ) -> Run:
-        """Run the agents to fit the subspace of the centred samples."""
+        """Run the agents to fit the subspace."""
         n_features, share = problems[0].n_items, self._share()
         most = min(n_samples, n_features)
         why = f"{n_samples} samples of {n_features} features have at most {most}"
         rank = min(FIRST_GUESS, most)
         if not share:
             rank = whole_number("n_components", self.n_components, least=1, most=most, why=why)
-        method = self._method(len(problems), squares, share)
         network = as_network(self.network, len(problems), method)
         plan = Plan(n_features, rank, network, method, seed=as_seed(self.random_state))
         observers = (*observers, *self._user_observers(method))
         return run(plan, problems, engine=as_engine(self.engine), observers=observers)
 
-    def _method(self, n_agents: int, squares: float, share: float) -> Method:
+    def _method(self, n_agents: int, squares: float) -> Method:
+        share = self._share()
         name = one_of("method", self.method, (EXACT, DEEPCA, *GOSSIP))
         if name == EXACT:
             return Exact(tol=TOLERANCE, explained_variance_ratio=share)
@@ -285,6 +342,23 @@ class DecentralizedPCA(
         self._set_model(model)
 
 
+def incomplete_model(
+    names: tuple[str, ...], state: Mapping[str, Any], n_samples: int
+) -> SubspaceModel:
+    """Return the model of samples with missing values from the state of any agent."""
+    count = max(n_samples - 1, 1)
+    basis = np.asarray(state["basis"], dtype=np.float64)
+    captured, rotation = np.linalg.eigh(np.asarray(state["captured"], dtype=np.float64))
+    return SubspaceModel(
+        names,
+        np.asarray(state["centre"], dtype=np.float64),
+        _with_signs(basis @ rotation[:, ::-1]),
+        np.maximum(captured[::-1], 0.0) / count,
+        float(state["squares"][0]) / count,
+        FactorModel.from_arrays(state),
+    )
+
+
 def principal_axes(basis: Array, samples: Array) -> tuple[Array, Array]:
     """Return the principal axes of samples within a subspace, and the sum of squares along each.
 
@@ -292,8 +366,13 @@ def principal_axes(basis: Array, samples: Array) -> tuple[Array, Array]:
     """
     reduced = samples @ basis
     captured, rotation = np.linalg.eigh(reduced.T @ reduced)
-    _, axes = svd_flip(None, (basis @ rotation[:, ::-1]).T, u_based_decision=False)
-    return np.ascontiguousarray(axes.T), np.maximum(captured[::-1], 0.0)
+    return _with_signs(basis @ rotation[:, ::-1]), np.maximum(captured[::-1], 0.0)
+
+
+def _with_signs(axes: Array) -> Array:
+    """Return the axes with signs by scikit-learn's convention."""
+    _, flipped = svd_flip(None, axes.T, u_based_decision=False)
+    return np.ascontiguousarray(flipped.T)
 
 
 def _warn_sent_more(sent: int, held: int) -> None:

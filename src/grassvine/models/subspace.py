@@ -1,4 +1,10 @@
-"""Fitted subspaces: principal components and the variance that each explains."""
+r"""Fitted subspaces: principal components and the variance that each explains.
+
+Missing values of a sample follow from its known ones by a factor model
+(:mod:`grassvine.sums.incomplete.model`). That of components fitted to complete samples is
+probabilistic PCA: with the variances λ of r components, and the mean σ² of the variances of the
+other m − r, the loadings are U diag(λ − σ²)^½ and every feature has the noise σ².
+"""
 
 from dataclasses import dataclass
 
@@ -9,6 +15,7 @@ from grassvine.foundations.arrays import Array, as_basis, as_matrix, as_numbers
 from grassvine.foundations.described import Described
 from grassvine.foundations.errors import BasisError, DataError
 from grassvine.foundations.options import real_number
+from grassvine.sums.incomplete.model import FactorModel
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -26,6 +33,8 @@ class SubspaceModel(Described):
         Variance explained by each component.
     total_variance : float
         Sum of the variances of all features.
+    factors : FactorModel, optional
+        What missing values of samples are to be expected, if it was fitted to some.
     """
 
     features: tuple[str, ...]
@@ -33,6 +42,7 @@ class SubspaceModel(Described):
     components: Array
     variances: Array
     total_variance: float
+    factors: FactorModel | None = None
 
     def __post_init__(self) -> None:
         """Check that all arrays are consistent."""
@@ -53,6 +63,11 @@ class SubspaceModel(Described):
             raise BasisError(
                 f"variances have shape {variances.shape} or are not all finite and non-negative; "
                 f"pass {rank} numbers, one per component."
+            )
+        if self.factors is not None and len(self.factors.mean) != len(features):
+            raise BasisError(
+                f"the factor model has {len(self.factors.mean)} features, the components "
+                f"{len(features)}; pass parts of one model."
             )
         total = real_number("total_variance", self.total_variance, least=0.0, error=BasisError)
         for name, value in (
@@ -79,11 +94,35 @@ class SubspaceModel(Described):
         }
 
     def transform(self, samples: ArrayLike) -> Array:
-        """Return the coordinates of samples in the subspace."""
-        given = as_matrix(
-            samples, rank=len(self.features), name="the sample matrix", error=DataError
-        )
-        return (given - self.mean) @ self.components
+        """Return the coordinates of samples in the subspace, expected where values are missing."""
+        coordinates: Array = (self.impute(samples) - self.mean) @ self.components
+        return coordinates
+
+    def impute(self, samples: ArrayLike) -> Array:
+        """Return samples with missing values, which are NaN, replaced by their expectation."""
+        given = as_numbers(samples, name="the sample matrix", error=DataError)
+        if given.ndim == 2 and np.isnan(given).any() and not np.isinf(given).any():
+            width = len(self.features)
+            if given.shape[1] != width:
+                raise DataError(
+                    f"the sample matrix has {given.shape[1]} columns and the model {width} "
+                    "features; pass one column per feature."
+                )
+            return self._factor_model.impute(given)
+        return as_matrix(given, rank=len(self.features), name="the sample matrix", error=DataError)
+
+    @property
+    def _factor_model(self) -> FactorModel:
+        """The model of missing values; probabilistic PCA if none was fitted."""
+        if self.factors is not None:
+            return self.factors
+        n_features = len(self.features)
+        rest = max(self.total_variance - float(self.variances.sum()), 0.0)
+        noise = rest / max(n_features - self.rank, 1)
+        # Components that explain everything leave no noise, but a covariance must be invertible.
+        noise = max(noise, 1e-12 * self.total_variance / n_features) or 1.0
+        strengths = np.sqrt(np.maximum(self.variances - noise, 0.0))
+        return FactorModel(self.mean, self.components * strengths, np.full(n_features, noise))
 
     def inverse_transform(self, coordinates: ArrayLike) -> Array:
         """Return the samples in the subspace with the given coordinates."""

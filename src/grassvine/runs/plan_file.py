@@ -29,6 +29,7 @@ from grassvine.sums.exact import Exact
 from grassvine.sums.hierarchical.method import EmpiricalBayes
 from grassvine.sums.implicit.ease import EASE
 from grassvine.sums.implicit.method import ImplicitFactorization
+from grassvine.sums.incomplete.method import IncompletePCA
 from grassvine.sums.summation import PLAIN
 from grassvine.sums.validated import Validated
 
@@ -45,6 +46,7 @@ METHODS: dict[str, type] = {
     "empirical-bayes": EmpiricalBayes,
     "implicit-factorization": ImplicitFactorization,
     "ease": EASE,
+    "incomplete-pca": IncompletePCA,
     "tracked": Tracked,
     "rextra": REXTRA,
     "deepca": DeEPCA,

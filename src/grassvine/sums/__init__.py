@@ -10,6 +10,7 @@ from grassvine.sums.biased import BiasedCompletionProblem, BiasedFactorization, 
 from grassvine.sums.exact import Exact
 from grassvine.sums.hierarchical import CoefficientPrior, EmpiricalBayes, HierarchicalProblem
 from grassvine.sums.implicit import EASE, ImplicitFactorization, ImplicitModel, ImplicitProblem
+from grassvine.sums.incomplete import FactorModel, IncompletePCA, IncompleteSamples
 from grassvine.sums.validated import Validated
 
 __all__ = [
@@ -23,10 +24,13 @@ __all__ = [
     "CoefficientPrior",
     "EmpiricalBayes",
     "Exact",
+    "FactorModel",
     "HierarchicalProblem",
     "ImplicitFactorization",
     "ImplicitModel",
     "ImplicitProblem",
+    "IncompletePCA",
+    "IncompleteSamples",
     "SumAgent",
     "Validated",
 ]

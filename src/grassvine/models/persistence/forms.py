@@ -30,6 +30,7 @@ from grassvine.sums.bayes.model import BayesianModel
 from grassvine.sums.hierarchical.prior import CoefficientPrior
 from grassvine.sums.implicit.ease import ItemRegressions
 from grassvine.sums.implicit.model import ImplicitModel, Strengths
+from grassvine.sums.incomplete.model import FactorModel
 
 if TYPE_CHECKING:
     import polars as pl
@@ -377,6 +378,35 @@ class SubspaceForm:
         return SubspaceModel(features=_text(shared.ids), **numbers, **shared.arrays)
 
 
+class IncompleteSubspaceForm:
+    """Storage of subspace models fitted to samples with missing values."""
+
+    kind = "subspace with missing values"
+    shared = Shape(
+        {
+            **SubspaceForm.shared.layout,
+            "factor_mean": Tensor("F64", ("items",)),
+            "loadings": Tensor("F64", ("items", "factors")),
+            "noise": Tensor("F64", ("items",)),
+        },
+        "items",
+        ascending=False,
+    )
+    private: Shape | None = None
+
+    def split(self, model: SubspaceModel) -> tuple[Part, Part | None]:
+        """Return the shared part of a subspace model."""
+        part, _ = SubspaceForm().split(model)
+        assert model.factors is not None
+        return Part(part.numbers, {**part.arrays, **model.factors.arrays()}, part.ids), None
+
+    def combine(self, shared: Part, private: Part | None) -> SubspaceModel:
+        """Return the subspace model of a shared part."""
+        plain = {name: shared.arrays[name] for name in SubspaceForm.shared.layout}
+        model = SubspaceForm().combine(Part(shared.numbers, plain, shared.ids), None)
+        return replace(model, factors=FactorModel.from_arrays(shared.arrays))
+
+
 FORMS: Mapping[str, Form] = {
     "ratings": RatingsForm(),
     "ranking": RankingForm(),
@@ -384,6 +414,7 @@ FORMS: Mapping[str, Form] = {
     "tasks": TasksForm(),
     "hierarchical tasks": HierarchicalForm(),
     "subspace": SubspaceForm(),
+    "subspace with missing values": IncompleteSubspaceForm(),
 }
 
 
@@ -401,6 +432,8 @@ def form_of(model: Model) -> Form:
     if isinstance(model, RankingModel):
         factors = isinstance(model.shared.scorer, FactorScorer)
         return FORMS["ranking" if factors else "item regressions"]
+    if isinstance(model, SubspaceModel) and model.factors is not None:
+        return FORMS["subspace with missing values"]
     kinds = {RatingsModel: "ratings", TasksModel: "tasks", SubspaceModel: "subspace"}
     return FORMS[kinds[type(model)]]
 
