@@ -18,8 +18,20 @@ def complete(
             show_default=False,
         ),
     ],
-    rank: options.Rank = "10",
-    method: options.Method = "exact",
+    rank: Annotated[
+        str | None,
+        typer.Option(
+            metavar="INT|auto",
+            help="Rank, or auto to choose it on held-out data; by the size of the data if omitted.",
+        ),
+    ] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Method: bayes, map, gossip or another one (see docs/command-line.md).",
+        ),
+    ] = "bayes",
     agents: Annotated[
         str,
         typer.Option(
@@ -37,7 +49,10 @@ def complete(
     ] = False,
     network: options.NetworkName = "ring",
     regularization: Annotated[
-        str, typer.Option(metavar="FLOAT|auto", help="Regularisation strength, or auto.")
+        str,
+        typer.Option(
+            metavar="FLOAT|auto", help="Regularisation strength, or auto (bayes has none)."
+        ),
     ] = "auto",
     rho: options.Rho = "auto",
     max_iter: options.MaxIter = 400,
@@ -75,7 +90,7 @@ def complete(
     from grassvine.jobs.completion import CompletionJob
 
     words: dict[str, Any] = {
-        "rank": options.rank_of(rank),
+        "rank": None if rank is None else options.rank_of(rank),
         "regularization": options.number_or_auto("regularization", regularization),
         "rho": options.number_or_auto("rho", rho),
         "duplicates": duplicates,

@@ -18,6 +18,7 @@ from grassvine.cli.output import (
     progress,
     write_table,
 )
+from grassvine.foundations.errors import PlanError
 
 if TYPE_CHECKING:
     from grassvine.data.tables import RatingTable
@@ -51,6 +52,14 @@ def predict(
     skip_rows: options.SkipRows = 0,
     encoding: options.Encoding = None,
     on_unknown: options.OnUnknown = "raise",
+    interval: Annotated[
+        float | None,
+        typer.Option(
+            metavar="FRACTION",
+            help="Add the standard deviation of each rating, and the ends of an interval that "
+            "contains this share of all ratings, such as 0.9 (method bayes).",
+        ),
+    ] = None,
     out: options.TableOut = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
@@ -81,7 +90,11 @@ def predict(
     with progress("predicting") as bar:
         if isinstance(loaded, RatingsModel):
             owner = inspect(model).card.parameters.get("agents")
-            frame = predict_ratings(loaded, asked, user, item, choice, owner, bar.update)
+            frame = predict_ratings(
+                loaded, asked, user, item, choice, owner, interval=interval, watch=bar.update
+            )
+        elif interval is not None:
+            raise PlanError("--interval is for models of ratings; leave it out.")
         elif isinstance(loaded, TasksModel):
             column = task or str(inspect(model).card.parameters.get("task", "task"))
             frame = predict_targets(loaded, asked, column, choice)

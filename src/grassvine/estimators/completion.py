@@ -30,8 +30,10 @@ from grassvine.estimators.rating_models import (
     RatingsFormulation,
     RatingSource,
     Regularization,
+    bayesian,
     biased,
     candidate_ranks,
+    default_rank,
     largest_rank,
     subspace,
     validated_subspace,
@@ -46,7 +48,8 @@ from grassvine.models.unknown import OnUnknown
 from grassvine.networks import Network
 from grassvine.runs import Plan, run
 
-METHODS = ("exact", "exact-subspace", *GOSSIP)
+METHODS = ("bayes", "map", "exact-subspace", *GOSSIP)
+RANK = 10  # of methods for which the size of the table does not say what is best
 # Constant ρ of the paper's variants, as a fraction of the mean sum of squared centred ratings per
 # agent: 1e4 for MovieLens-1M divided among 5 agents, where it was chosen on held-out ratings.
 CONSENSUS_SHARE = 0.05
@@ -125,7 +128,7 @@ class DecentralizedCompleter(CallbackSupport, RatingsEstimator):
 
     def _first(self, items: Ids, rank: int) -> Array | None:
         """Return the subspace of the previous fit for a warm start."""
-        if not self.warm_start or not hasattr(self, "model_"):
+        if not self.warm_start or not hasattr(self, "model_") or not self.model_.shared.rank:
             return None
         before: Array = self.subspace_
         same = self.model_.shared.items.series.equals(items.series)
@@ -141,19 +144,23 @@ class MatrixCompleter(DecentralizedCompleter):
     """Matrix completion of ratings that are divided among agents.
 
     With the default method, all agents obtain the model that a single owner of all ratings would
-    fit, up to rounding errors, and only the rank has to be chosen.
+    fit, up to rounding errors, and nothing has to be chosen.
 
     Parameters
     ----------
-    rank : int or "auto", default=10
-        Number of factors per item. ``"auto"`` lets the agents choose it on ratings that they hold
-        out (methods ``"exact"`` and ``"exact-subspace"`` only).
-    method : str, default="exact"
-        ``"exact"``: item biases, user biases and factors, fitted by sums over all agents. All other
-        methods fit the paper's formulation, without biases: ``"exact-subspace"`` by sums,
-        ``"gossip"`` or one of its variants ``"precon-stochastic"``, ``"stochastic"``,
-        ``"precon-parallel"``, ``"parallel"`` by pairwise exchanges, and ``"tracked"`` or
-        ``"rextra"`` by averaging with neighbours.
+    rank : int, "auto" or None, default=None
+        Number of factors per item. None chooses it by the size of the table for method ``"bayes"``
+        (ratings / (2·(users + items)), at most 40), and is 10 for all others. ``"auto"`` lets the
+        agents choose it on ratings that they hold out (methods ``"bayes"``, ``"map"`` and
+        ``"exact-subspace"`` only). 0 is the model of the biases alone (``"bayes"``, ``"map"``).
+    method : str, default="bayes"
+        ``"bayes"``: item biases, user biases and factors by variational Bayes. All variances are
+        learned, and predictions have standard deviations. ``"map"``: item biases, user biases and
+        factors that maximise the posterior for one regularisation strength. Both are fitted by sums
+        over all agents. All other methods fit the paper's formulation, without biases:
+        ``"exact-subspace"`` by sums, ``"gossip"`` or one of its variants ``"precon-stochastic"``,
+        ``"stochastic"``, ``"precon-parallel"``, ``"parallel"`` by pairwise exchanges, and
+        ``"tracked"`` or ``"rextra"`` by averaging with neighbours.
     agents : int or str, default=1
         Number of agents, among which the users are divided in equal parts; or the column of the
         table that names the owner of each rating. Ignored if ``fit`` gets a list of tables, one per
@@ -162,8 +169,9 @@ class MatrixCompleter(DecentralizedCompleter):
         Name of a topology (``"ring"``, ``"path"``, ``"star"``, ``"grid"``, ``"complete"``,
         ``"exponential"``, ``"random"``), or a network of the given number of agents.
     regularization : float or "auto", default="auto"
-        Regularisation strength: μ of the model with biases, λ in [0, 1) of the paper's formulation.
-        With ``"auto"``, the exact methods choose it on held-out ratings; the others use 0.02.
+        Regularisation strength: μ of method ``"map"``, λ in [0, 1) of the paper's formulation. With
+        ``"auto"``, the exact methods choose it on held-out ratings; the others use 0.02. Method
+        ``"bayes"`` has none.
     rho : float or "auto", default="auto"
         For gossip: constant consensus weight ρ, with random starting points, as in the paper. With
         ``"auto"``, ρ is scaled to the sum of squared centred ratings; in addition, method
@@ -206,7 +214,7 @@ class MatrixCompleter(DecentralizedCompleter):
         user part.
     subspace_ : array of shape (n_items, rank)
         Orthonormal basis of the mean of the agents' subspaces; ``subspaces_`` has that of each
-        agent. With method ``"exact"`` it spans the item factors.
+        agent. With methods ``"bayes"`` and ``"map"`` it spans the item factors.
     rank_ : int
         Number of factors per item.
     agreement_ : float
@@ -230,9 +238,9 @@ class MatrixCompleter(DecentralizedCompleter):
 
     def __init__(
         self,
-        rank: int | Literal["auto"] = 10,
+        rank: int | Literal["auto"] | None = None,
         *,
-        method: str = "exact",
+        method: str = "bayes",
         agents: int | str = 1,
         network: str | Network = "ring",
         regularization: Regularization = "auto",
@@ -276,10 +284,24 @@ class MatrixCompleter(DecentralizedCompleter):
         number_or_auto("rank", self.rank, "an integer")
         number_or_auto("regularization", self.regularization)
         number_or_auto("rho", self.rho)
-        auto = self.rank == "auto"
-        least = 0 if name == "exact" else 1
-        rank = largest_rank(table) if auto else rank_of_items(self.rank, len(table.items), least)
-        if name == "exact":
+        auto, with_biases = self.rank == "auto", name in ("bayes", "map")
+        if auto:
+            rank = largest_rank(table)
+        elif self.rank is None:
+            rank = default_rank(table) if name == "bayes" else min(RANK, len(table.items))
+        else:
+            rank = rank_of_items(self.rank, len(table.items), 0 if with_biases else 1)
+        if name == "bayes":
+            if self.regularization != "auto":
+                raise PlanError(
+                    "method 'bayes' learns how strongly to regularise; use ",
+                    Option("regularization", "auto"),
+                    ", or ",
+                    Option("method", "map"),
+                    ".",
+                )
+            return bayesian(candidate_ranks(table) if auto else (rank,))
+        if name == "map":
             return biased(candidate_ranks(table) if auto else (rank,), self.regularization)
         if name == "exact-subspace" and self.regularization == "auto":
             return validated_subspace(rank, any_rank=auto)
@@ -289,7 +311,7 @@ class MatrixCompleter(DecentralizedCompleter):
                 "for ",
                 Option("rank"),
                 ", or ",
-                Option("method", "exact"),
+                Option("method", "bayes"),
                 ".",
             )
         regularization = (

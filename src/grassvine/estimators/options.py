@@ -130,8 +130,7 @@ def gossip_by_name(
             f"method {name!r} needs two agents or more; use ",
             Option("agents", 2),
             ", or ",
-            Option("method", "exact"),
-            ", which supports a single agent.",
+            "a method by sums, which supports a single agent.",
         )
     if rho != "auto":
         return GOSSIP[name](rho, max_iter, n_agents)

@@ -1,8 +1,9 @@
 """The models of ratings that estimators fit: the problems, the method, and the fitted item part.
 
-:func:`biased`, the default, has item and user biases. :func:`subspace` is the paper's formulation
-of ratings minus their mean, with an orthonormal basis and λ on unknown entries;
-:func:`validated_subspace` lets the agents choose λ.
+:func:`bayesian`, the default, integrates users out and learns all variances. :func:`biased` has
+item and user biases too, and maximises the posterior for a given regularisation, or one that the
+agents choose. :func:`subspace` is the paper's formulation of ratings minus their mean, with an
+orthonormal basis and λ on unknown entries; :func:`validated_subspace` lets the agents choose λ.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,12 +22,16 @@ from grassvine.problems.parts import ProblemSource, RatingsSource, problems_of
 from grassvine.protocol import Method
 from grassvine.runs import Run
 from grassvine.sums import (
+    BayesianCompletionProblem,
+    BayesianFactorization,
+    BayesianModel,
     BiasedCompletionProblem,
     BiasedFactorization,
     BiasedModel,
     Exact,
     Validated,
 )
+from grassvine.sums.bayes.method import usual_rank
 from grassvine.sums.validation import ValidatedIterate
 
 RANKS = (2, 4, 8, 16, 32)  # candidates of rank="auto", besides 0
@@ -56,6 +61,16 @@ class RatingsFormulation:
     method: Method
     problems: Callable[[Sequence[RatingsSource]], list[ProblemSource]]
     item_part: Callable[[Run, RatingSource], ItemPart]
+
+
+def bayesian(ranks: tuple[int, ...]) -> RatingsFormulation:
+    """Return the Bayesian model, by sums; the agents choose among several ranks."""
+    return RatingsFormulation(
+        max(*ranks, 1),  # a plan has at least rank 1
+        BayesianFactorization(ranks=ranks),
+        partial(problems_of, problem=BayesianCompletionProblem),
+        _bayesian_part,
+    )
 
 
 def biased(ranks: tuple[int, ...], regularization: Regularization) -> RatingsFormulation:
@@ -108,6 +123,12 @@ def validated_subspace(rank: int, *, any_rank: bool) -> RatingsFormulation:
     )
 
 
+def default_rank(table: RatingSource) -> int:
+    """Return the rank of the Bayesian model for a table of this size."""
+    n_items = int(np.count_nonzero(table.counts))
+    return usual_rank(n_items, table.n_users, table.n_ratings)
+
+
 def largest_rank(table: RatingSource) -> int:
     """Return the largest candidate of ``rank="auto"``."""
     return max(1, min(RANKS[-1], len(table.items) - 1, table.n_users - 1))
@@ -130,6 +151,11 @@ def subspace_part(
         solver=SubspaceSolver(regularization),
         **_counted(table),
     )
+
+
+def _bayesian_part(run: Run, table: RatingSource) -> ItemPart:
+    """Return the model of any agent; all are equal."""
+    return ItemPart.bayesian(BayesianModel.from_arrays(run.states[0]), **_counted(table))
 
 
 def _biased_part(run: Run, table: RatingSource) -> ItemPart:

@@ -29,7 +29,7 @@ from grassvine.estimators.fitted import set_run_attributes
 from grassvine.estimators.persistence import PersistentEstimator
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError
-from grassvine.models import RatingsModel
+from grassvine.models import BayesianSolver, Predictions, RatingsModel
 from grassvine.models.unknown import OnUnknown
 from grassvine.runs import Run
 
@@ -50,6 +50,8 @@ class Measured:
         Root mean square and mean absolute error.
     known : float
         The share of the pairs asked for.
+    coverage : float or None
+        The share of the ratings inside their 90 % intervals, if the model has intervals.
     """
 
     truth: Array
@@ -57,6 +59,7 @@ class Measured:
     rmse: float
     mae: float
     known: float
+    coverage: float | None = None
 
 
 class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -94,7 +97,15 @@ class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # t
         ).model
         return self
 
-    def predict(self, users: Any, items: Any = None, *, owners: Any = None) -> Any:
+    def predict(
+        self,
+        users: Any,
+        items: Any = None,
+        *,
+        return_std: bool = False,
+        return_interval: float | None = None,
+        owners: Any = None,
+    ) -> Any:
         """Predict ratings.
 
         Parameters
@@ -104,27 +115,47 @@ class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # t
             and item, as scikit-learn passes it, and optionally the column named by ``agents``.
         items : list, array or series of ids, optional
             One item per prediction.
+        return_std : bool, default=False
+            Whether to return the standard deviation of each prediction too, with the noise of a
+            rating included (method ``"bayes"`` only).
+        return_interval : float, optional
+            The probability of a rating inside an interval, such as 0.9, to return the lower and
+            upper end of the interval of each prediction too (method ``"bayes"`` only).
         owners : list, array or series of ids, optional
             The owner of each user; needed for user ids that several owners have.
 
         Returns
         -------
-        data frame or array of shape (n_predictions,)
+        data frame or array of shape (n_predictions,), or tuple of arrays
             With ``items``, a frame of the same library as the training data, with the columns user,
-            item, rating and known; without ``items``, an array of ratings. The parameter
-            ``on_unknown`` determines what is predicted for unknown users and items.
+            item, rating and known, and std, lower and upper if asked for; without ``items``, an
+            array of ratings, or a tuple of it and arrays of what was asked for, in this order. The
+            parameter ``on_unknown`` determines what is predicted for unknown users and items.
         """
         check_is_fitted(self, "model_")
         if items is None:
             column = self._owner_column(users)
             users, items, named = as_pairs(users, self._columns(), column)
             owners = named if owners is None else owners
-            return self.model_.predict(users, items, self.on_unknown, owners=owners).ratings
+            found = self._predicted(users, items, owners, return_std, return_interval)
+            return (found.ratings, *found.spread.values()) if found.spread else found.ratings
         import polars as pl
 
-        found = self.model_.predict(users, items, self.on_unknown, owners=owners)
+        found = self._predicted(users, items, owners, return_std, return_interval)
         columns = {"user": users, "item": items, "rating": found.ratings, "known": found.known}
-        return self._frame(pl.DataFrame(columns))
+        return self._frame(pl.DataFrame({**columns, **found.spread}))
+
+    def _predicted(
+        self, users: Any, items: Any, owners: Any, std: bool, interval: float | None
+    ) -> Predictions:
+        return self.model_.predict(
+            users,
+            items,
+            self.on_unknown,
+            return_std=std,
+            return_interval=interval,
+            owners=owners,
+        )
 
     def recommend(
         self, users: Any = None, k: int = 10, *, exclude_seen: bool = True, owners: Any = None
@@ -227,11 +258,16 @@ class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # t
                 "the model was fitted or loaded without users, so its errors cannot be computed; "
                 "add users with partial_fit, preferably from other ratings than these."
             )
-        found = self.model_.predict(users, items, "nan", owners=owners)
+        level = 0.9 if isinstance(self.model_.shared.solver, BayesianSolver) else None
+        found = self.model_.predict(users, items, "nan", return_interval=level, owners=owners)
         if not found.known.any():
             raise DataError(
                 "none of these pairs has a known user and a known item; pass ratings of known ones."
             )
+        coverage = None
+        if found.lower is not None and found.upper is not None:
+            inside = (truth >= found.lower) & (truth <= found.upper)
+            coverage = float(np.mean(inside[found.known]))
         truth, predicted = truth[found.known], found.ratings[found.known]
         wrong = predicted - truth
         return Measured(
@@ -240,6 +276,7 @@ class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # t
             rmse=float(np.sqrt(np.mean(wrong**2))),
             mae=float(np.mean(np.abs(wrong))),
             known=float(np.mean(found.known)),
+            coverage=coverage,
         )
 
     def __sklearn_tags__(self) -> Any:

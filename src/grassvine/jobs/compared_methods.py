@@ -7,7 +7,7 @@ import numpy as np
 
 from grassvine.data.tables import RatingTable
 from grassvine.estimators.baselines import DLMaFitCompleter, RTRMCCompleter
-from grassvine.estimators.completion import METHODS, MatrixCompleter
+from grassvine.estimators.completion import METHODS, RANK, MatrixCompleter
 from grassvine.estimators.recommender import RatingsEstimator
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.extras import load_extra
@@ -15,12 +15,17 @@ from grassvine.foundations.extras import load_extra
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Options common to all compared methods."""
+    """Options common to all compared methods; without a rank, each has its default."""
 
-    rank: int = 10
+    rank: int | None = None
     agents: int = 5
     network: str = "ring"
     seed: int = 0
+
+    @property
+    def given_rank(self) -> int:
+        """The rank of methods without a default of their own."""
+        return RANK if self.rank is None else self.rank
 
 
 # Fits the first table and predicts the ratings of the second, all of whose users and items occur in
@@ -43,12 +48,12 @@ def _ours(method: str) -> ComparedMethod:
 
 
 def _rtrmc(train: RatingTable, test: RatingTable, setting: Setting) -> Array:
-    return _fit_predict(RTRMCCompleter(setting.rank, random_state=setting.seed), train, test)
+    return _fit_predict(RTRMCCompleter(setting.given_rank, random_state=setting.seed), train, test)
 
 
 def _d_lmafit(train: RatingTable, test: RatingTable, setting: Setting) -> Array:
     estimator = DLMaFitCompleter(
-        setting.rank,
+        setting.given_rank,
         agents=setting.agents,
         network=setting.network,
         random_state=setting.seed,
@@ -57,7 +62,7 @@ def _d_lmafit(train: RatingTable, test: RatingTable, setting: Setting) -> Array:
 
 
 def _biases(train: RatingTable, test: RatingTable, setting: Setting) -> Array:
-    return _ours("exact")(train, test, replace(setting, rank=0))
+    return _ours("map")(train, test, replace(setting, rank=0))
 
 
 def _item_means(train: RatingTable, test: RatingTable, setting: Setting) -> Array:
@@ -74,7 +79,7 @@ def _cmfrec(train: RatingTable, test: RatingTable, setting: Setting) -> Array:
     ratings = train.ratings
     shape = (ratings.n_users, ratings.n_items)
     places = (ratings.users_of_values(), ratings.items)
-    model = cmfrec.CMF(k=setting.rank, random_state=setting.seed, nthreads=1, verbose=False)
+    model = cmfrec.CMF(k=setting.given_rank, random_state=setting.seed, nthreads=1, verbose=False)
     model.fit(sparse.coo_array((ratings.values, places), shape=shape))
     predicted: Array = model.predict(test.ratings.users_of_values(), test.ratings.items)
     return predicted

@@ -34,8 +34,8 @@ class CompletionJob(EngineOptions):
     """
 
     data: str
-    rank: int | Literal["auto"] = 10
-    method: str = "exact"
+    rank: int | Literal["auto"] | None = None
+    method: str = "bayes"
     agents: int | str = 1
     network: str = "ring"
     regularization: Regularization = "auto"
@@ -119,6 +119,8 @@ class CompletionJob(EngineOptions):
             "test_rmse": held_out and held_out.rmse,
             "test_mae": held_out and held_out.mae,
             "test_known": held_out and held_out.known,
+            "test_coverage": held_out and held_out.coverage,
+            **estimator.model_.shared.solver.facts(),
             **run_report(estimator, spent),
         }
         return JobResult(estimator, report, data.digest(), data.assumed, tables or {})

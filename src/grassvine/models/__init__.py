@@ -4,13 +4,20 @@ from grassvine.models.persistence.card import Card
 from grassvine.models.persistence.files import Description, inspect, load, save
 from grassvine.models.ranking_model import Explanation, RankingModel
 from grassvine.models.ranking_parts import RankedItems, RankedUsers
-from grassvine.models.rating_parts import BiasedSolver, ItemPart, SubspaceSolver, UserPart
+from grassvine.models.rating_parts import (
+    BayesianSolver,
+    BiasedSolver,
+    ItemPart,
+    SubspaceSolver,
+    UserPart,
+)
 from grassvine.models.ratings import FoldIn, Predictions, RatingsModel
 from grassvine.models.scorers import FactorScorer, RegressionScorer
 from grassvine.models.subspace import SubspaceModel
 from grassvine.models.tasks import FeaturePart, TaskPart, TaskPredictions, TasksModel
 
 __all__ = [
+    "BayesianSolver",
     "BiasedSolver",
     "Card",
     "Description",

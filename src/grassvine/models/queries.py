@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -72,14 +72,20 @@ def predict_ratings(
     item: str | None,
     on_unknown: OnUnknown,
     owner: object = None,
+    *,
+    interval: float | None = None,
     watch: Watch | None = None,
 ) -> "pl.DataFrame":
     """Predict the rating of each pair of a table; the columns are user, item, rating and known.
+
+    With an interval also std, lower and upper.
 
     Parameters
     ----------
     owner : object
         The column that named the owners in the fit, as the model's card has it.
+    interval : float, optional
+        The probability of a rating inside its interval.
     watch : callable, optional
         Called with the completed fraction as it grows.
     """
@@ -91,10 +97,17 @@ def predict_ratings(
     users = _user_ids(model, table.frame[columns["user"]])
     items = as_known(table.frame[columns["item"]], model.shared.items, "item")
     owners = None if owned is None else owner_ids(model, table.frame[owned])
-    found = model.predict(users, items, on_unknown, owners=owners, watch=watch)
-    return pl.DataFrame(
-        {"user": users, "item": items, "rating": found.ratings, "known": found.known}
+    found = model.predict(
+        users,
+        items,
+        on_unknown,
+        return_std=interval is not None,
+        return_interval=interval,
+        owners=owners,
+        watch=watch,
     )
+    predicted: dict[str, Any] = {"rating": found.ratings, "known": found.known, **found.spread}
+    return pl.DataFrame({"user": users, "item": items, **predicted})
 
 
 def predict_targets(

@@ -9,7 +9,8 @@ paper's formulation A is an orthonormal basis and the biases are zero. The priva
 a function of the shared part and the user's own ratings, in a fit and for new users alike.
 """
 
-from dataclasses import dataclass
+import math
+from dataclasses import asdict, dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -21,6 +22,8 @@ from grassvine.foundations.errors import BasisError, DataError
 from grassvine.foundations.options import real_number
 from grassvine.foundations.watch import Watch
 from grassvine.problems.completion import CompletionProblem
+from grassvine.sums.bayes.model import BayesianModel
+from grassvine.sums.bayes.problem import BayesianCompletionProblem
 from grassvine.sums.biased.problem import BiasedCompletionProblem, BiasedModel
 
 
@@ -30,6 +33,10 @@ class BiasedSolver:
 
     regularization: float
     bias_regularization: float
+
+    def facts(self) -> dict[str, float]:
+        """Return the numbers that describe how users are solved."""
+        return asdict(self)
 
     def solve(
         self, shared: "ItemPart", ratings: Ratings, watch: Watch | None = None
@@ -55,6 +62,10 @@ class SubspaceSolver:
     unobserved: float = 0.0
     tikhonov: float = 0.0
 
+    def facts(self) -> dict[str, float]:
+        """Return the numbers that describe how users are solved."""
+        return asdict(self)
+
     def solve(
         self, shared: "ItemPart", ratings: Ratings, watch: Watch | None = None
     ) -> tuple[Array, Array]:
@@ -64,7 +75,40 @@ class SubspaceSolver:
         return problem.weights(shared.factors, watch), np.zeros(ratings.n_users)
 
 
-UserSolver: TypeAlias = BiasedSolver | SubspaceSolver
+@dataclass(frozen=True, slots=True, eq=False)
+class BayesianSolver:
+    """Computes the posteriors of users under a Bayesian model, on the scale of the ratings."""
+
+    bayesian_model: BayesianModel
+
+    def facts(self) -> dict[str, float]:
+        """Return the standard deviation of the noise, and the scale of intervals."""
+        model = self.bayesian_model
+        noise = model.scale * math.sqrt(model.noise)
+        return {"noise": noise, "interval_scale": model.interval_scale}
+
+    def solve(
+        self, shared: "ItemPart", ratings: Ratings, watch: Watch | None = None
+    ) -> tuple[Array, Array]:
+        """Return the posterior means of weights and biases of the users."""
+        model = self.bayesian_model
+        means = model.scale * BayesianCompletionProblem(ratings).solve(model, watch)
+        return np.ascontiguousarray(means[:, :-1]), np.ascontiguousarray(means[:, -1])
+
+    def deviations(
+        self, ratings: Ratings, users: Indices, items: Indices, watch: Watch | None = None
+    ) -> Array:
+        """Return the standard deviation of the prediction of each pair of numbers.
+
+        They are those of the posterior, scaled as the held-out ratings say. A user without ratings,
+        and the item −1, stand for any that is not known.
+        """
+        problem, model = BayesianCompletionProblem(ratings), self.bayesian_model
+        variances = problem.variances(model, users, items, watch)
+        return model.interval_scale * np.sqrt(variances)
+
+
+UserSolver: TypeAlias = BiasedSolver | SubspaceSolver | BayesianSolver
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,7 +125,7 @@ class ItemPart:
         c; zeros in the paper's formulation.
     centre : float
         μ₀.
-    solver : BiasedSolver or SubspaceSolver
+    solver : BiasedSolver, SubspaceSolver or BayesianSolver
         How users are solved from their ratings.
     lowest, highest : float
         The range of the ratings, to which predictions are clipped.
@@ -124,12 +168,49 @@ class ItemPart:
         object.__setattr__(self, "factors", factors)
         object.__setattr__(self, "item_biases", item_biases)
         object.__setattr__(self, "counts", counts.astype(np.int64))
-        self.solve(Ratings(n_items, np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0)))
+        if isinstance(self.solver, BayesianSolver):
+            self._check_bayesian(self.solver.bayesian_model)
+        self.solve(self.no_ratings)
+
+    @classmethod
+    def bayesian(
+        cls, model: BayesianModel, items: Ids, lowest: float, highest: float, counts: Indices
+    ) -> "ItemPart":
+        """Return the item part of a Bayesian model."""
+        biases, solver = model.scale * model.item_biases, BayesianSolver(model)
+        return cls(items, model.factors, biases, model.centre, solver, lowest, highest, counts)
 
     @property
     def rank(self) -> int:
         """The number of columns of the factors."""
         return self.factors.shape[1]
+
+    @property
+    def no_ratings(self) -> Ratings:
+        """A table of these items without users."""
+        nothing = np.empty(0, np.int32), np.empty(0)
+        return Ratings(len(self.items), np.zeros(1, np.int64), *nothing)
+
+    @property
+    def unknown_user(self) -> tuple[Array, float]:
+        """Weights and bias with which an unknown user is predicted."""
+        if not isinstance(self.solver, BayesianSolver):
+            return np.zeros(self.rank), 0.0
+        model = self.solver.bayesian_model
+        return model.scale * model.mean_user[:-1], model.scale * float(model.mean_user[-1])
+
+    @property
+    def unknown_item(self) -> tuple[Array, float]:
+        """Factors and bias with which an item is predicted that is not in the catalogue."""
+        if not isinstance(self.solver, BayesianSolver):
+            return np.zeros(self.rank), 0.0
+        model = self.solver.bayesian_model
+        return model.new_item[:-1], model.scale * float(model.new_item[-1])
+
+    @property
+    def expects_unrated(self) -> bool:
+        """Whether factors and biases of items without ratings mean anything."""
+        return isinstance(self.solver, BayesianSolver)
 
     def solve(self, ratings: Ratings, watch: Watch | None = None) -> tuple[Array, Array]:
         """Return weights (users×rank) and biases of users from their ratings of these items.
@@ -137,6 +218,16 @@ class ItemPart:
         ``watch`` is called with the completed fraction as it grows.
         """
         return self.solver.solve(self, ratings, watch)
+
+    def _check_bayesian(self, model: BayesianModel) -> None:
+        equal = np.array_equal(self.factors, model.factors) and np.array_equal(
+            self.item_biases, model.scale * model.item_biases
+        )
+        if not equal or self.centre != model.centre:
+            raise BasisError(
+                "factors, biases or centre are not those of the Bayesian model that users are "
+                "solved with; pass ItemPart.bayesian(model, …)."
+            )
 
     def users_from(self, users: Ids, ratings: Ratings, watch: Watch | None = None) -> "UserPart":
         """Solve users and keep them with their ratings."""

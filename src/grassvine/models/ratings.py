@@ -1,6 +1,7 @@
 """Fitted ratings models: predictions, recommendations and fold-in of new users."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,8 +11,8 @@ from grassvine.data.ids import UNKNOWN, Ids, as_column
 from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array, Indices
 from grassvine.foundations.described import Described
-from grassvine.foundations.errors import DataError
-from grassvine.foundations.options import whole_number
+from grassvine.foundations.errors import DataError, Option
+from grassvine.foundations.options import real_number, whole_number
 from grassvine.foundations.watch import Watch, part_of
 from grassvine.models.fold_in import (
     MATCHED,
@@ -21,7 +22,7 @@ from grassvine.models.fold_in import (
     joined,
 )
 from grassvine.models.ranking import best_in_row, best_items
-from grassvine.models.rating_parts import ItemPart, UserPart
+from grassvine.models.rating_parts import BayesianSolver, ItemPart, UserPart
 from grassvine.models.unknown import (
     FALLBACK,
     OnUnknown,
@@ -36,10 +37,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Predictions:
-    """A rating for each pair, and whether its user and item are both known to the model."""
+    """A rating for each pair, and whether its user and item are both known to the model.
+
+    Attributes
+    ----------
+    ratings : array
+    known : bool array
+    std : array or None
+        The standard deviation of each predicted rating, if asked for.
+    lower, upper : array or None
+        The ends of the interval of each, if asked for.
+    """
 
     ratings: Array
     known: NDArray[np.bool_]
+    std: Array | None = None
+    lower: Array | None = None
+    upper: Array | None = None
+
+    @property
+    def spread(self) -> dict[str, Array]:
+        """What was asked for of ``std``, ``lower`` and ``upper``."""
+        found = {"std": self.std, "lower": self.lower, "upper": self.upper}
+        return {name: array for name, array in found.items() if array is not None}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,6 +99,8 @@ class RatingsModel(Described):
         items: object,
         on_unknown: OnUnknown = "raise",
         *,
+        return_std: bool = False,
+        return_interval: float | None = None,
         owners: object = None,
         watch: Watch | None = None,
     ) -> Predictions:
@@ -89,8 +111,16 @@ class RatingsModel(Described):
         users, items : list, array or series of ids
             One user and one item per pair.
         on_unknown : {"raise", "nan", "fallback", "warn"}, default="raise"
-            What to do with unknown pairs; ``"fallback"`` predicts the centre, plus the bias of the
-            item or user if one of them is known; ``"warn"`` does the same with a warning.
+            What to do with unknown pairs; ``"fallback"`` predicts what is expected of an unknown
+            user or item: the centre, plus the bias of the item or user if one of them is known; in
+            a Bayesian model also the mean user, and what rarely rated items have in common.
+            ``"warn"`` does the same with a warning.
+        return_std : bool, default=False
+            Whether to compute the standard deviation of each predicted rating, which includes the
+            noise. Only a Bayesian model has one.
+        return_interval : float, optional
+            The probability of a rating inside an interval around its prediction, such as 0.9, to
+            compute its ends.
         owners : list, array or series, optional
             The owner of each user; needed for user ids that several owners have.
         watch : callable, optional
@@ -110,27 +140,66 @@ class RatingsModel(Described):
         if on_unknown == "warn":
             asked = {"user": (asked_users, has_user), "item": (asked_items, has_item)}
             warn_unknown("pairs", asked, "their ratings are predicted from the known biases alone")
+        if self.shared.expects_unrated:
+            item = self.shared.items.numbers(asked_items, "item")
         ratings = self.predict_by_number(user, item, watch)
         if on_unknown == "nan":
             ratings[~known] = np.nan
-        return Predictions(ratings, known)
+        found = Predictions(ratings, known)
+        if not return_std and return_interval is None:
+            return found
+        std = np.where(np.isnan(ratings), np.nan, self.deviations_by_number(user, item))
+        if return_interval is not None:
+            reach = _quantile(return_interval) * std
+            lower, upper = self._clipped(ratings - reach), self._clipped(ratings + reach)
+            found = replace(found, lower=lower, upper=upper)
+        return replace(found, std=std) if return_std else found
 
     def predict_by_number(self, user: Indices, item: Indices, watch: Watch | None = None) -> Array:
-        """Predict the rating of each pair of numbers; for −1, from the known biases alone."""
+        """Predict the rating of each pair of numbers; −1 stands for an unknown user or item."""
+        shared, private = self.shared, self.private
         has_user, has_item = user != UNKNOWN, item != UNKNOWN
-        known = has_user & has_item
-        ratings = np.full(len(user), self.shared.centre)
-        ratings[has_item] += self.shared.item_biases[item[has_item]]
-        if self.private is not None:
-            ratings[has_user] += self.private.biases[user[has_user]]
-            known_user, known_item = user[known], item[known]
-            # One column at a time: the factors of all pairs would take rank times the memory.
-            factors, weights = self.shared.factors.T, self.private.weights.T
-            for done, (of_item, of_user) in enumerate(zip(factors, weights, strict=True), start=1):
-                ratings[known] += of_item[known_item] * of_user[known_user]
-                if watch is not None:
-                    watch(done / self.shared.rank)
+        new_weights, new_user_bias = shared.unknown_user
+        new_factors, new_item_bias = shared.unknown_item
+        ratings = shared.centre + _taken(shared.item_biases, item, has_item, new_item_bias)
+        biases = np.zeros(0) if private is None else private.biases
+        ratings += _taken(biases, user, has_user, new_user_bias)
+        # One column at a time: the factors of all pairs would take rank times the memory.
+        for column in range(shared.rank):
+            weights = np.zeros(0) if private is None else private.weights[:, column]
+            of_user = _taken(weights, user, has_user, float(new_weights[column]))
+            of_item = _taken(shared.factors[:, column], item, has_item, float(new_factors[column]))
+            ratings += of_user * of_item
+            if watch is not None:
+                watch((column + 1) / shared.rank)
         return self._clipped(ratings)
+
+    def deviations_by_number(
+        self, user: Indices, item: Indices, watch: Watch | None = None
+    ) -> Array:
+        """Return the standard deviation of each prediction; only a Bayesian model has them.
+
+        The covariances of the users are computed from their ratings, not stored.
+        """
+        solver = self.shared.solver
+        if not isinstance(solver, BayesianSolver):
+            raise DataError(
+                "the model has no standard deviations or intervals, because it was not fitted by "
+                "variational Bayes; fit it with ",
+                Option("method", "bayes"),
+                ".",
+            )
+        users, places = np.unique(user, return_inverse=True)
+        known = users[users != UNKNOWN]
+        table = self.shared.no_ratings
+        if self.private is not None:
+            table = self.private.seen.choose_users(known)
+        # An unknown user comes first of the distinct ones; it gets the place after the others.
+        place = (places - (len(users) - len(known))) % max(len(users), 1)
+        if len(known) < len(users):
+            starts = np.append(table.starts, table.starts[-1])
+            table = replace(table, starts=starts)
+        return solver.deviations(table, place, item, watch)
 
     def recommend(
         self,
@@ -309,7 +378,7 @@ class RatingsModel(Described):
             "rank": self.shared.rank,
             "items": len(self.shared.items),
             **users,
-            **asdict(self.shared.solver),
+            **self.shared.solver.facts(),
             "range": f"{self.shared.lowest:g} to {self.shared.highest:g}",
         }
 
@@ -361,6 +430,19 @@ class RatingsModel(Described):
 
     def _clipped(self, ratings: Array) -> Array:
         return np.clip(ratings, self.shared.lowest, self.shared.highest)
+
+
+def _taken(values: Array, numbers: Indices, known: NDArray[np.bool_], otherwise: float) -> Array:
+    """Return the values at known numbers, and another one elsewhere."""
+    found = np.full(len(numbers), otherwise)
+    found[known] = values[numbers[known]]
+    return found
+
+
+def _quantile(level: object) -> float:
+    """Return how many standard deviations the interval of a level reaches to both sides."""
+    share = real_number("return_interval", level, least=0.0, below=1.0, error=DataError)
+    return NormalDist().inv_cdf(0.5 * (1.0 + share))
 
 
 def _at(ids: "pl.Series", numbers: Indices) -> "pl.Series":

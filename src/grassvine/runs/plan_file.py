@@ -23,6 +23,7 @@ from grassvine.networks import (
     PoissonClocks,
     Recorded,
 )
+from grassvine.sums.bayes.method import BayesianFactorization
 from grassvine.sums.biased.method import BiasedFactorization
 from grassvine.sums.exact import Exact
 from grassvine.sums.implicit.ease import EASE
@@ -40,6 +41,7 @@ METHODS: dict[str, type] = {
     "biased-factorization": BiasedFactorization,
     "implicit-factorization": ImplicitFactorization,
     "ease": EASE,
+    "bayesian-factorization": BayesianFactorization,
     "tracked": Tracked,
     "rextra": REXTRA,
     "deepca": DeEPCA,

@@ -28,7 +28,15 @@ from grassvine.foundations.folders import located, write_folder
 from grassvine.foundations.memory import require_memory
 from grassvine.models.persistence.card import Card
 from grassvine.models.persistence.folder import OpenFolder, open_folder
-from grassvine.models.persistence.forms import FORMS, Form, Model, Part, Shape, form_of
+from grassvine.models.persistence.forms import (
+    FORMS,
+    Form,
+    Model,
+    Part,
+    Shape,
+    form_of,
+    shared_shape,
+)
 from grassvine.models.persistence.id_files import read_ids, write_ids
 from grassvine.models.persistence.sealed import MAX_BYTES, check_keys, digest, seal, unseal
 from grassvine.models.persistence.tensors import (
@@ -152,7 +160,9 @@ def load(path: PathLike, *, private: bool = True) -> Model:
     names = SHARED.all() | PRIVATE.all() if private else SHARED.all()
     with open_folder(Path(path), names) as folder:
         document, form = _model_document(folder)
-        shared, sizes = _decoded(folder, SHARED, form.shared, document, {})
+        shared, sizes = _decoded(
+            folder, SHARED, shared_shape(form, document["numbers"]), document, {}
+        )
         own = None
         if form.private is not None and _has_private(folder):
             private_document = _private_document(folder, document)
@@ -169,7 +179,7 @@ def inspect(path: PathLike) -> Description:
     """Summarise a saved model from its headers; arrays are neither read nor verified."""
     with open_folder(Path(path), SHARED.all() | PRIVATE.all()) as folder:
         document, form = _model_document(folder)
-        sizes = _header(folder, SHARED, form.shared, document, {})
+        sizes = _header(folder, SHARED, shared_shape(form, document["numbers"]), document, {})
         nbytes = {name: folder.size_of(name) for name in SHARED.all()}
         private: dict[str, tuple[str, ...]] = {}
         if form.private is not None and _has_private(folder):

@@ -1,8 +1,8 @@
 """Storage of each kind of model: numbers, arrays and ids of its shared and private part."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from grassvine.models.persistence.tensors import Layout, Tensor
 from grassvine.models.ranking_model import RankingModel
 from grassvine.models.ranking_parts import RankedItems, RankedUsers
 from grassvine.models.rating_parts import (
+    BayesianSolver,
     BiasedSolver,
     ItemPart,
     SubspaceSolver,
@@ -24,6 +25,7 @@ from grassvine.models.ratings import RatingsModel
 from grassvine.models.scorers import FactorScorer, RegressionScorer
 from grassvine.models.subspace import SubspaceModel
 from grassvine.models.tasks import FeaturePart, TaskPart, TasksModel
+from grassvine.sums.bayes.model import BayesianModel
 from grassvine.sums.implicit.ease import ItemRegressions
 from grassvine.sums.implicit.model import ImplicitModel, Strengths
 
@@ -80,6 +82,18 @@ class RatingsForm:
         "items",
         ascending=True,
     )
+    of_bayesian_model: ClassVar[Layout] = {
+        "factor_variances": Tensor("F64", ("rank",)),
+        "item_precisions": Tensor("F64", ("items",)),
+        "item_weights": Tensor("F64", ("items",)),
+        "mean_factors": Tensor("F64", ("rank",)),
+        "mean_user": Tensor("F64", ("effects",)),
+        "new_item": Tensor("F64", ("effects",)),
+        "user_coefficients": Tensor("F64", ("effects", "effects")),
+        "user_covariance": Tensor("F64", ("effects", "effects")),
+    }
+    bayesian = replace(shared, layout={**shared.layout, **of_bayesian_model})
+    bayesian_numbers = ("scale", "noise", "bias_variance", "interval_scale")
     private: Shape | None = Shape(
         {
             "weights": Tensor("F64", ("users", "rank")),
@@ -94,6 +108,7 @@ class RatingsForm:
     solvers: Mapping[str, type[UserSolver]] = {
         "biased": BiasedSolver,
         "completion": SubspaceSolver,
+        "bayesian": BayesianSolver,
     }
 
     def split(self, model: RatingsModel) -> tuple[Part, Part | None]:
@@ -105,9 +120,17 @@ class RatingsForm:
             "lowest": shared.lowest,
             "highest": shared.highest,
             "formulation": next(name for name, one in self.solvers.items() if one is kind),
-            "solver": {name: float(value) for name, value in asdict(shared.solver).items()},
         }
         arrays = {name: getattr(shared, name) for name in self.shared.layout}
+        if isinstance(shared.solver, BayesianSolver):
+            solved_with = shared.solver.bayesian_model
+            # Its item biases are on another scale, that of standardised ratings.
+            names = "item_biases", *self.of_bayesian_model
+            arrays |= {name: getattr(solved_with, name) for name in names}
+            named = {name: getattr(solved_with, name) for name in self.bayesian_numbers}
+        else:
+            named = asdict(shared.solver)
+        numbers["solver"] = {name: float(value) for name, value in named.items()}
         part = Part(numbers, arrays, shared.items.series)
         if private is None:
             return part, None
@@ -128,14 +151,20 @@ class RatingsForm:
         if not isinstance(formulation, str) or formulation not in self.solvers:
             raise ModelError(f"unknown formulation {formulation!r}; save the model again.")
         kind = self.solvers[formulation]
-        names = set(kind.__dataclass_fields__)
+        bayesian = kind is BayesianSolver
+        names = set(self.bayesian_numbers if bayesian else kind.__dataclass_fields__)
         given = check_keys("the entry 'solver'", numbers["solver"], names)
-        part = ItemPart(
-            items=Ids(shared.ids),
-            solver=kind(**given),
-            **{name: numbers[name] for name in ("centre", "lowest", "highest")},
-            **shared.arrays,
-        )
+        items, centre = Ids(shared.ids), numbers["centre"]
+        bounds = {name: numbers[name] for name in ("lowest", "highest")}
+        if bayesian:
+            arrays = {**shared.arrays}
+            counts = arrays.pop("counts")
+            model = BayesianModel(centre=centre, **given, **arrays)
+            part = ItemPart.bayesian(model, items, counts=counts, **bounds)
+        else:
+            part = ItemPart(
+                items=items, solver=kind(**given), centre=centre, **bounds, **shared.arrays
+            )
         return RatingsModel(part, None if private is None else self._users(part, private))
 
     def _users(self, shared: ItemPart, private: Part) -> UserPart:
@@ -299,6 +328,13 @@ FORMS: Mapping[str, Form] = {
     "tasks": TasksForm(),
     "subspace": SubspaceForm(),
 }
+
+
+def shared_shape(form: Form, numbers: object) -> Shape:
+    """Return the shape of the shared part of a model with these numbers."""
+    if isinstance(form, RatingsForm) and isinstance(numbers, Mapping):
+        return form.bayesian if numbers.get("formulation") == "bayesian" else form.shared
+    return form.shared
 
 
 def form_of(model: Model) -> Form:
