@@ -60,6 +60,15 @@ def ratings_model(paper: bool = False, seed: int = 0) -> RatingsModel:
     return RatingsModel(part, part.users_from(ids("user ", N_USERS), seen))
 
 
+def choosing_model(seed: int = 0) -> RatingsModel:
+    """A model of ratings that has learned what users choose, too."""
+    rng = stream(seed, "start", "test choices")
+    factors = 0.3 * rng.standard_normal((N_ITEMS, 2))
+    strengths = Strengths(0.3, 0.05, 0.4, 1.0, 4.0, 3.0)
+    choices = FactorScorer(ImplicitModel(factors, rng.random(N_ITEMS), strengths))
+    return replace(ratings_model(False, seed), choices=choices)
+
+
 def feature_part(intercepts: bool = True, seed: int = 0) -> FeaturePart:
     rng = stream(seed, "start", "test model of tasks")
     return FeaturePart(
@@ -124,6 +133,7 @@ def ranking_model(regressions: bool = False, seed: int = 0) -> RankingModel:
 MODELS: dict[str, Callable[[int], Model]] = {
     "ratings with offsets": lambda seed: ratings_model(False, seed),
     "ratings, the paper's": lambda seed: ratings_model(True, seed),
+    "ratings with choices": choosing_model,
     "ratings without users": lambda seed: RatingsModel(ratings_model(False, seed).shared),
     "ranking by factors": lambda seed: ranking_model(False, seed),
     "ranking by regressions": lambda seed: ranking_model(True, seed),

@@ -110,7 +110,8 @@ def _require_same(found: Run, wanted: Run, where: str) -> None:
         require(
             one.tobytes() == other.tobytes(),
             "an engine must return the same bases as LocalEngine",
-            f"the basis of agent {agent} differs by {np.abs(one - other).max(initial=0.0):.1e} ({where})",
+            f"the basis of agent {agent} differs by {np.abs(one - other).max(initial=0.0):.1e} "
+            f"({where})",
         )
     for name, column in wanted.history.columns.items():
         same = np.array_equal(found.history[name], column, equal_nan=True)
@@ -177,7 +178,7 @@ def _completion_problems(unobserved: float) -> list[CompletionProblem]:
 
 def _with_counts(ratings: Ratings) -> Ratings:
     """Return the same pairs as events with counts from 1 to 3."""
-    return replace(ratings, values=1.0 + np.arange(ratings.n_values) % 3)
+    return replace(ratings, values=np.arange(ratings.n_values) % 3 + np.ones(ratings.n_values))
 
 
 def _multitask_problems() -> list[LocalProblem]:

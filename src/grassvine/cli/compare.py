@@ -92,7 +92,6 @@ def compare(
         return
     if split != "random":
         raise typer.BadParameter("use --split with --implicit; ratings are split at random.")
-    given_rank = 10 if rank is None else rank
     with progress("reading") as reading:
         table = read_ratings(
             ratings,
@@ -116,7 +115,7 @@ def compare(
         found = run_comparison(
             table,
             names,
-            Setting(given_rank, agents, network, seed),
+            Setting(rank, agents, network, seed),
             n_splits=splits,
             holdout=holdout,
             watch=watch,
@@ -129,7 +128,7 @@ def compare(
     rows = _rows(found)
     if as_json:
         counts = {"n_test": found.n_test, "n_unknown": found.n_unknown}
-        setting_used = {"rank": given_rank, "splits": splits, "holdout": holdout, "seed": seed}
+        setting_used = {"rank": rank, "splits": splits, "holdout": holdout, "seed": seed}
         print_object({**setting_used, **counts, "methods": rows, "not_installed": found.absent})
     else:
         _show(rows)

@@ -56,6 +56,13 @@ def complete(
     ] = "auto",
     rho: options.Rho = "auto",
     max_iter: options.MaxIter = 400,
+    learn_choices: Annotated[
+        bool,
+        typer.Option(
+            "--learn-choices/--no-learn-choices",
+            help="Also learn what users choose to rate, by which recommend ranks (bayes, map).",
+        ),
+    ] = True,
     holdout: options.Holdout = 0.0,
     seed: options.Seed = 0,
     engine: options.EngineName = "local",
@@ -103,6 +110,7 @@ def complete(
         agents=options.agents_of(agents),
         network=network,
         max_iter=max_iter,
+        learn_choices=learn_choices,
         holdout=holdout,
         seed=seed,
         engine=engine,

@@ -110,6 +110,14 @@ def recommend(
         typer.Option(metavar="FILE", help="Table with user ids; - for standard input."),
     ] = None,
     k: Annotated[int, typer.Option("-k", "--k", help="Number of items per user.")] = 10,
+    score: Annotated[
+        str | None,
+        typer.Option(
+            metavar="chosen|rating|cautious",
+            help="For models of ratings: rank by what the user will choose (the default if the "
+            "model has learned it), by the predicted rating, or by the lower end of its interval.",
+        ),
+    ] = None,
     seen: Annotated[
         bool, typer.Option("--seen", help="Include items that the user has rated or chosen.")
     ] = False,
@@ -136,7 +144,7 @@ def recommend(
     """Recommend the items with the highest scores, to all users by default."""
     from grassvine.data.tables import read_table
     from grassvine.data.tables.titles import read_titles, with_titles
-    from grassvine.models import inspect
+    from grassvine.models import RatingsModel, inspect
     from grassvine.models.queries import (
         items_listed,
         load_recommender,
@@ -158,8 +166,11 @@ def recommend(
         for name, path in (("exclude", exclude), ("candidates", candidates)):
             if path is not None:
                 filters[name] = items_listed(loaded, read_table(path, separator=separator))
-        if min_users > 1:
-            filters["min_users"] = min_users
+        filters["min_users"] = min_users
+        if isinstance(loaded, RatingsModel):
+            filters["score"] = score
+        elif score is not None:
+            raise typer.BadParameter("--score is for models of ratings; omit it.")
     asked, owners = None, None
     if user:
         asked = users_named(loaded, user)
@@ -202,10 +213,10 @@ def explain(
 ) -> None:
     """Show which of a user's own items speak for an item, with shares that add up to the score."""
     from grassvine.data.tables.titles import read_titles, with_titles
-    from grassvine.models.queries import items_named, load_ranking_model, owner_ids, users_named
+    from grassvine.models.queries import items_named, load_recommender, owner_ids, users_named
 
     with progress("reading"):
-        loaded = load_ranking_model(model)
+        loaded = load_recommender(model)
         names = None if titles is None else read_titles(titles)
     asked = users_named(loaded, [user])[0]
     wanted = items_named(loaded, [item])[0]

@@ -24,12 +24,15 @@ from grassvine.data.tables.conversion import (
 from grassvine.data.tables.rating_input import Missing
 from grassvine.data.tables.rating_rules import RatingRules
 from grassvine.data.tables.rating_table import Duplicates
+from grassvine.data.tables.titles import Titles, with_titles
 from grassvine.datasets import read_ratings
 from grassvine.estimators.fitted import set_run_attributes
 from grassvine.estimators.persistence import PersistentEstimator
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError
 from grassvine.models import BayesianSolver, Predictions, RatingsModel
+from grassvine.models.ranking_model import Explanation
+from grassvine.models.ratings import Score
 from grassvine.models.unknown import OnUnknown
 from grassvine.runs import Run
 
@@ -158,9 +161,19 @@ class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # t
         )
 
     def recommend(
-        self, users: Any = None, k: int = 10, *, exclude_seen: bool = True, owners: Any = None
+        self,
+        users: Any = None,
+        k: int = 10,
+        *,
+        score: Score | None = None,
+        exclude_seen: bool = True,
+        exclude: Any = None,
+        candidates: Any = None,
+        min_users: int = 1,
+        owners: Any = None,
+        titles: Titles | None = None,
     ) -> Any:
-        """Return the k items with the highest predicted rating for each user.
+        """Return the k items with the highest scores for each user.
 
         Parameters
         ----------
@@ -168,24 +181,52 @@ class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # t
             By default, all users of the model.
         k : int, default=10
             Maximum number of items per user.
+        score : {"chosen", "rating", "cautious"}, optional
+            ``"chosen"``: what the user is most likely to choose, from what users have rated; the
+            default if the model has learned that. ``"rating"``: the predicted rating.
+            ``"cautious"``: the lower end of the 90 % interval of the rating.
         exclude_seen : bool, default=True
             Whether to exclude items that the user has rated.
+        exclude, candidates : list, array or series of item ids, optional
+            Items to leave out, and the only ones to choose from.
+        min_users : int, default=1
+            Leave out items that fewer users have rated.
         owners : list, array or series of ids, optional
             The owner of each user; needed for user ids that several owners have.
+        titles : data frame, path or dict, optional
+            Ids of items and their titles, for a column ``title``.
 
         Returns
         -------
         data frame
             The columns are user, item, score, rank (from 1) and known, and owner after user if
-            several owners have users of the same id.
+            several owners have users of the same id. Unless the score is the predicted rating, it
+            follows as rating, and the ends of its 90 % interval as lower and upper if the model
+            is Bayesian.
         """
         check_is_fitted(self, "model_")
         found = self.model_.recommend(
-            users, k, exclude_seen=exclude_seen, on_unknown=self.on_unknown, owners=owners
+            users,
+            k,
+            score=score,
+            exclude_seen=exclude_seen,
+            exclude=exclude,
+            candidates=candidates,
+            min_users=min_users,
+            on_unknown=self.on_unknown,
+            owners=owners,
         )
-        return self._frame(found)
+        return self._frame(with_titles(found, titles))
 
-    def similar_items(self, item: Any, k: int = 10) -> Any:
+    def explain(self, user: Any, item: Any, *, owner: Any = None) -> Explanation:
+        """Return what each rated item of a user adds to the score ``"chosen"`` of an item.
+
+        ``score`` is ``popularity`` plus the sum of the column ``share`` of ``shares``.
+        """
+        check_is_fitted(self, "model_")
+        return self.model_.explain(user, item, owner=owner)
+
+    def similar_items(self, item: Any, k: int = 10, *, titles: Titles | None = None) -> Any:
         """Return the k items whose factors have the highest cosine similarity to those of an item.
 
         Parameters
@@ -193,6 +234,8 @@ class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # t
         item : id
         k : int, default=10
             Number of items.
+        titles : data frame, path or dict, optional
+            Ids of items and their titles, for a column ``title``.
 
         Returns
         -------
@@ -200,7 +243,7 @@ class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # t
             The columns are item, similarity and rank (from 1).
         """
         check_is_fitted(self, "model_")
-        return self._frame(self.model_.similar_items(item, k))
+        return self._frame(with_titles(self.model_.similar_items(item, k), titles))
 
     def fold_in(self, ratings: Any) -> RatingsModel:
         """Return a model of new users only, solved from their ratings without refitting.

@@ -41,6 +41,7 @@ class CompletionJob(EngineOptions):
     regularization: Regularization = "auto"
     rho: float | Literal["auto"] = "auto"
     max_iter: int = 400
+    learn_choices: bool = True
     holdout: float = 0.0
     seed: int = 0
     user: str | None = None
@@ -90,6 +91,7 @@ class CompletionJob(EngineOptions):
                 regularization=self.regularization,
                 rho=self.rho,
                 max_iter=self.max_iter,
+                learn_choices=self.learn_choices,
                 engine=self.make_engine(),
                 random_state=self.seed,
             )

@@ -55,17 +55,6 @@ def load_recommender(path: str | os.PathLike[str]) -> Recommender:
     return model
 
 
-def load_ranking_model(path: str | os.PathLike[str]) -> RankingModel:
-    """Load a ranking model; raise ``ModelError`` for other kinds."""
-    model = load(path)
-    if not isinstance(model, RankingModel):
-        raise ModelError(
-            f"{os.fspath(path)} is a {type(model).__name__}, which does not rank by events; "
-            "use a model saved by 'grassvine implicit'."
-        )
-    return model
-
-
 def predict_ratings(
     model: RatingsModel,
     table: Table,

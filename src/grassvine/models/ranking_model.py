@@ -15,8 +15,15 @@ from grassvine.foundations.options import whole_number
 from grassvine.foundations.watch import Watch
 from grassvine.models.fold_in import UnknownItems, in_catalogue
 from grassvine.models.new_items import with_new_items
-from grassvine.models.ranking import BLOCK, best, best_in_row, entries
+from grassvine.models.ranking import best_in_row
 from grassvine.models.ranking_parts import RankedItems, RankedUsers
+from grassvine.models.recommendations import (
+    allowed_items,
+    best_in_blocks,
+    popular_items,
+    recommendation_table,
+)
+from grassvine.models.scorers import Scorer
 from grassvine.models.unknown import (
     FALLBACK,
     OnUnknown,
@@ -48,6 +55,16 @@ class Explanation:
     score: float
     popularity: float
     shares: "pl.DataFrame"
+
+
+def explained(scorer: Scorer, items: Ids, events: Ratings, item: int) -> Explanation:
+    """Return why a user with these events gets an item."""
+    import polars as pl
+
+    shares, rest = scorer.shares(events, item)
+    order = np.argsort(-shares, kind="stable")
+    frame = pl.DataFrame({"item": items.at(events.items[order]), "share": shares[order]})
+    return Explanation(float(scorer.scores(events)[0, item]), rest, frame)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,8 +134,6 @@ class RankingModel(Described):
         watch : callable, optional
             Called with the completed fraction as it grows.
         """
-        import polars as pl
-
         check_on_unknown(on_unknown)
         if users is None:
             private = self._private("recommend for all users")
@@ -130,25 +145,20 @@ class RankingModel(Described):
         known = user != UNKNOWN
         if on_unknown == "warn":
             warn_unknown("users", {"user": (asked, known)}, "they get the most chosen items")
-        allowed = self._allowed(exclude, candidates, min_users)
+        allowed = allowed_items(self.shared, exclude, candidates, min_users)
         items, scores = self.best_by_number(user, k, allowed, exclude_seen, watch)
         if on_unknown in FALLBACK and not known.all():
-            items[~known], scores[~known] = self._popular(items.shape[1], allowed)
-        shown = items != UNKNOWN
-        ranks = np.where(shown, np.arange(1, items.shape[1] + 1), 0)
-        if on_unknown == "nan":
-            shown[~known, 0] = True
-        row, _ = np.nonzero(shown)
-        places = pl.Series(items[shown])
-        return pl.DataFrame(
-            {
-                "user": asked.gather(row),
-                **self._owners(user[row]),
-                "item": self.shared.items.series.gather(places.set(places == UNKNOWN, None)),
-                "score": scores[shown],
-                "rank": ranks[shown],
-                "known": known[row],
-            }
+            items[~known] = popular_items(self.shared.counts, items.shape[1], allowed)
+            shares = self.shared.counts / max(int(self.shared.counts.sum()), 1)
+            scores[~known] = shares[items[~known]]
+        return recommendation_table(
+            asked,
+            lambda row: self._owners(user[row]),
+            self.shared,
+            items,
+            {"score": scores},
+            known,
+            show_nothing=on_unknown == "nan",
         )
 
     def best_by_number(
@@ -161,21 +171,18 @@ class RankingModel(Described):
     ) -> tuple[Indices, Array]:
         """Return the best items of each user by number, padded with −1, and their scores."""
         k = min(whole_number("k", k, least=1), len(self.shared.items))
-        items = np.full((len(user), k), UNKNOWN)
-        scores = np.full((len(user), k), np.nan)
-        left_out = ~(self._allowed(None, None, 1) if allowed is None else allowed)
-        rows = np.flatnonzero(user != UNKNOWN)
-        size = max(1, BLOCK // len(self.shared.items))
-        for first in range(0, len(rows), size):
-            some = rows[first : first + size]
-            events = self._private("recommend").seen.choose_users(user[some])
-            found = self.shared.scorer.scores(events)
-            found[:, left_out] = -np.inf
-            if exclude_seen:
-                found[entries(events, np.arange(len(some)))] = -np.inf
-            items[some], scores[some] = best(found, k)
-            if watch is not None:
-                watch(min(first + size, len(rows)) / len(rows))
+        items, scores = np.full((len(user), k), UNKNOWN), np.full((len(user), k), np.nan)
+        known = user != UNKNOWN
+        if known.any():
+            items[known], scores[known] = best_in_blocks(
+                lambda _, events: self.shared.scorer.scores(events),
+                self._private("recommend").seen,
+                user[known],
+                k,
+                allowed_items(self.shared, None, None, 1) if allowed is None else allowed,
+                exclude_seen=exclude_seen,
+                watch=watch,
+            )
         return items, scores
 
     def explain(self, user: object, item: object, *, owner: object = None) -> Explanation:
@@ -183,19 +190,11 @@ class RankingModel(Described):
 
         The shares and the popularity add up to the score exactly, but for rounding.
         """
-        import polars as pl
-
         owners = None if owner is None else [owner]
         number = self._users(as_column([user], "user"), "raise", owners)[0]
         place = self._items(as_column([item], "item"))[0]
         events = self._private("explain").seen.choose_users(np.array([number]))
-        shares, rest = self.shared.scorer.shares(events, int(place))
-        order = np.argsort(-shares, kind="stable")
-        frame = pl.DataFrame(
-            {"item": self.shared.items.at(events.items[order]), "share": shares[order]}
-        )
-        score = float(self.shared.scorer.scores(events)[0, place])
-        return Explanation(score, rest, frame)
+        return explained(self.shared.scorer, self.shared.items, events, int(place))
 
     def similar_items(self, item: object, k: int = 10) -> "pl.DataFrame":
         """Return the k items most similar to an item.
@@ -263,29 +262,6 @@ class RankingModel(Described):
         rank = {"rank": self.shared.scorer.rank} if self.shared.scorer.rank else {}
         return {"scorer": scorer, **rank, "items": len(self.shared.items), **users}
 
-    def _allowed(self, exclude: object, candidates: object, min_users: object) -> NDArray[np.bool_]:
-        """Return which items may be recommended."""
-        allowed = self.shared.counts >= whole_number("min_users", min_users, least=1)
-        if candidates is not None:
-            chosen = np.zeros(len(allowed), dtype=bool)
-            chosen[self._known_numbers(candidates)] = True
-            allowed &= chosen
-        if exclude is not None:
-            allowed[self._known_numbers(exclude)] = False
-        if not allowed.any():
-            raise DataError(
-                "no item is left to recommend; exclude fewer, name more candidates, or lower "
-                "min_users."
-            )
-        return allowed
-
-    def _known_numbers(self, ids: object) -> Indices:
-        column = as_column(ids, "item")
-        if not len(column):
-            return np.empty(0, dtype=np.int64)
-        numbers = self.shared.items.numbers(column, "item")
-        return numbers[numbers != UNKNOWN]
-
     def _users(self, asked: "pl.Series", on_unknown: OnUnknown, owners: object = None) -> Indices:
         """Return indices of users, ``UNKNOWN`` for users without events."""
         if self.private is None:
@@ -321,10 +297,3 @@ class RankingModel(Described):
                 "fold users in, or load its private part."
             )
         return self.private
-
-    def _popular(self, k: int, allowed: NDArray[np.bool_]) -> tuple[Indices, Array]:
-        """Return the k items that most users have chosen, and their shares of all events."""
-        counts = np.where(allowed, self.shared.counts, 0)
-        order = np.argsort(-counts, kind="stable")[:k]
-        shares = self.shared.counts[order] / max(int(self.shared.counts.sum()), 1)
-        return np.where(counts[order] > 0, order, UNKNOWN), shares

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array, Indices
 from grassvine.foundations.described import Described
 from grassvine.foundations.errors import DataError, Option
-from grassvine.foundations.options import real_number, whole_number
+from grassvine.foundations.options import choice, real_number, whole_number
 from grassvine.foundations.watch import Watch, part_of
 from grassvine.models.fold_in import (
     MATCHED,
@@ -22,7 +22,15 @@ from grassvine.models.fold_in import (
     joined,
 )
 from grassvine.models.ranking import best_in_row, best_items
+from grassvine.models.ranking_model import Explanation, explained
 from grassvine.models.rating_parts import BayesianSolver, ItemPart, UserPart
+from grassvine.models.recommendations import (
+    allowed_items,
+    best_in_blocks,
+    popular_items,
+    recommendation_table,
+)
+from grassvine.models.scorers import FactorScorer
 from grassvine.models.unknown import (
     FALLBACK,
     OnUnknown,
@@ -33,6 +41,10 @@ from grassvine.models.unknown import (
 
 if TYPE_CHECKING:
     import polars as pl
+
+Score: TypeAlias = Literal["chosen", "rating", "cautious"]
+INTERVAL = 0.9  # of ratings beside recommendations; its lower end is the cautious score
+NO_CHOICES = "the model has not learned what users choose; fit it by sums with "
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,14 +87,21 @@ class RatingsModel(Described):
     """A model fitted to ratings.
 
     Users and items are identified by their ids. They are *known* if they have at least one rating.
-    A model without a private part knows no users, but can fold them in.
+    A model without a private part knows no users, but can fold them in. ``choices``, a part of what
+    is shared, ranks items by what users choose to rate.
     """
 
     shared: ItemPart
     private: UserPart | None = None
+    choices: FactorScorer | None = None
 
     def __post_init__(self) -> None:
         """Check that the parts are consistent."""
+        if self.choices is not None and self.choices.n_items != len(self.shared.items):
+            raise DataError(
+                f"the choices are of {self.choices.n_items} items and the ratings of "
+                f"{len(self.shared.items)}; pass two models of the same items."
+            )
         if self.private is None:
             return
         shared = len(self.shared.items), self.shared.rank
@@ -206,23 +225,38 @@ class RatingsModel(Described):
         users: object = None,
         k: int = 10,
         *,
+        score: Score | None = None,
         exclude_seen: bool = True,
+        exclude: object = None,
+        candidates: object = None,
+        min_users: int = 1,
         on_unknown: OnUnknown = "raise",
         owners: object = None,
         watch: Watch | None = None,
     ) -> "pl.DataFrame":
-        """Return the k items with the highest predicted rating for each user.
+        """Return the k items with the highest scores for each user.
 
         The columns are user, item, score, rank (from 1) and known, and owner after user if several
-        owners have users of the same id. Items without ratings are not recommended, so a user may
-        get fewer than k. The score is the prediction of :meth:`predict`.
+        owners have users of the same id. Unless the score is the predicted rating, it follows in
+        the column rating; a Bayesian model adds the ends of its 90 % interval, lower and upper.
+        Items without ratings are not recommended, so a user may get fewer than k.
 
         Parameters
         ----------
         users : list, array or series of ids, optional
             By default, all users with ratings.
+        score : {"chosen", "rating", "cautious"}, optional
+            ``"chosen"``: what the user is most likely to choose, from what users have rated.
+            ``"rating"``: the predicted rating, which says how much users would like what they would
+            hardly choose. ``"cautious"``: the rating that will be exceeded with a probability of
+            95 %, by the standard deviation of the prediction. By default ``"chosen"`` if the model
+            has learned that, otherwise ``"rating"``.
         exclude_seen : bool, default=True
             Whether to exclude items that the user has rated.
+        exclude, candidates : list, array or series of item ids, optional
+            Items to leave out, and the only ones to choose from; unknown ones are ignored.
+        min_users : int, default=1
+            Leave out items that fewer users have rated.
         on_unknown : {"raise", "nan", "fallback", "warn"}, default="raise"
             What to do with unknown users; ``"fallback"`` recommends the items with the most
             ratings, ``"warn"`` does the same with a warning, and ``"nan"`` returns one row without
@@ -232,9 +266,8 @@ class RatingsModel(Described):
         watch : callable, optional
             Called with the completed fraction as it grows.
         """
-        import polars as pl
-
         check_on_unknown(on_unknown)
+        by = self._score(score)
         if users is None:
             private = self._private("recommend for all users")
             user = np.flatnonzero(private.counts > 0)
@@ -246,36 +279,123 @@ class RatingsModel(Described):
         known = user != UNKNOWN
         if on_unknown == "warn":
             warn_unknown("users", {"user": (asked, known)}, "they get the most rated items")
-        items = np.full((len(user), k), UNKNOWN)
-        scores = np.full((len(user), k), np.nan)
-        if self.private is not None and known.any():
-            rows = user[known]
-            items[known], scores[known] = best_items(
-                self.private.weights[rows],
-                self.shared.factors,
-                self._common(),
+        allowed = allowed_items(self.shared, exclude, candidates, min_users)
+        items, scores = np.full((len(user), k), UNKNOWN), np.full((len(user), k), np.nan)
+        if known.any():
+            items[known], scores[known] = self._best(
+                by, user[known], k, allowed, exclude_seen=exclude_seen, watch=watch
+            )
+        if on_unknown in FALLBACK and not known.all():
+            items[~known] = popular_items(self.shared.counts, k, allowed)
+            numbers = items[~known]
+            level = self.shared.centre + self.shared.item_biases
+            if by == "chosen" and self.choices is not None:
+                level = self.choices.scores(_nobody(len(level)))[0]
+            scores[~known] = np.where(numbers == UNKNOWN, np.nan, level[numbers])
+        columns = {"score": scores if by == "chosen" else self._clipped(scores)}
+        if by != "rating":
+            columns |= self._ratings_beside(user, items)
+        return recommendation_table(
+            asked,
+            lambda row: self._owners(user[row]),
+            self.shared,
+            items,
+            columns,
+            known,
+            show_nothing=on_unknown == "nan",
+        )
+
+    def explain(self, user: object, item: object, *, owner: object = None) -> Explanation:
+        """Return what each rated item of a user adds to the score ``"chosen"`` of an item.
+
+        The shares and the popularity add up to the score exactly, but for rounding.
+        """
+        if self.choices is None:
+            raise DataError(NO_CHOICES, Option("learn_choices", True), ".")
+        owners = None if owner is None else [owner]
+        number = self._users(as_column([user], "user"), "raise", owners)[0]
+        place = self._items(as_column([item], "item"), "raise")[0]
+        own = self._private("explain").seen.choose_users(np.array([number]))
+        return explained(self.choices, self.shared.items, events_of(own), int(place))
+
+    def _score(self, asked: str | None) -> str:
+        """Return by what items are ranked."""
+        if asked is None:
+            return "rating" if self.choices is None else "chosen"
+        chosen = choice("score", asked, get_args(Score), error=DataError)
+        if chosen == "chosen" and self.choices is None:
+            raise DataError(NO_CHOICES, Option("learn_choices", True), ".")
+        if chosen == "cautious" and not isinstance(self.shared.solver, BayesianSolver):
+            raise DataError(
+                "the model has no standard deviations, because it was not fitted by variational "
+                "Bayes; fit it with ",
+                Option("method", "bayes"),
+                ", or use ",
+                Option("score", "rating"),
+                ".",
+            )
+        return chosen
+
+    def _best(
+        self,
+        by: str,
+        user: Indices,
+        k: int,
+        allowed: NDArray[np.bool_],
+        *,
+        exclude_seen: bool,
+        watch: Watch | None,
+    ) -> tuple[Indices, Array]:
+        """Return the best items of known users, and their scores."""
+        private, shared = self._private("recommend"), self.shared
+        level = shared.centre + shared.item_biases
+        if by == "rating":
+            items, scores = best_items(
+                private.weights[user],
+                shared.factors,
+                np.where(allowed, level, -np.inf),
                 k,
-                (self.private.seen, rows) if exclude_seen else None,
+                (private.seen, user) if exclude_seen else None,
                 watch,
             )
-            scores[known] += self.private.biases[rows][:, None]
-        if on_unknown in FALLBACK:
-            items[~known], scores[~known] = self._popular(k)
-        shown = items != UNKNOWN
-        ranks = np.where(shown, np.arange(1, k + 1), 0)
-        if on_unknown == "nan":
-            shown[~known, 0] = True
-        row, _ = np.nonzero(shown)
-        return pl.DataFrame(
-            {
-                "user": asked.gather(row),
-                **self._owners(user[row]),
-                "item": _at(self.shared.items.series, items[shown]),
-                "score": self._clipped(scores[shown]),
-                "rank": ranks[shown],
-                "known": known[row],
-            }
+            return items, scores + private.biases[user][:, None]
+
+        def lower_ends(users: Indices, own: Ratings) -> Array:
+            count = len(level)
+            pairs = np.repeat(np.arange(len(users)), count), np.tile(np.arange(count), len(users))
+            assert isinstance(shared.solver, BayesianSolver)
+            deviations = shared.solver.deviations(own, *pairs).reshape(len(users), count)
+            ratings = private.weights[users] @ shared.factors.T + level
+            ratings += private.biases[users][:, None]
+            return self._clipped(ratings) - _quantile(INTERVAL) * deviations
+
+        def chosen(users: Indices, own: Ratings) -> Array:
+            assert self.choices is not None
+            return self.choices.scores(events_of(own))
+
+        return best_in_blocks(
+            chosen if by == "chosen" else lower_ends,
+            private.seen,
+            user,
+            k,
+            allowed,
+            exclude_seen=exclude_seen,
+            watch=watch,
         )
+
+    def _ratings_beside(self, user: Indices, items: Indices) -> dict[str, Array]:
+        """Return the predicted rating of each recommended item, with its interval if there is."""
+        flat, whose = items.ravel(), np.repeat(user, items.shape[1])
+        shown = flat != UNKNOWN
+        found = {"rating": np.full(flat.shape, np.nan)}
+        ratings = self.predict_by_number(whose[shown], flat[shown])
+        found["rating"][shown] = ratings
+        if isinstance(self.shared.solver, BayesianSolver):
+            reach = _quantile(INTERVAL) * self.deviations_by_number(whose[shown], flat[shown])
+            for name, end in (("lower", ratings - reach), ("upper", ratings + reach)):
+                found[name] = np.full(flat.shape, np.nan)
+                found[name][shown] = self._clipped(end)
+        return {name: values.reshape(items.shape) for name, values in found.items()}
 
     def similar_items(self, item: object, k: int = 10) -> "pl.DataFrame":
         """Return the k items whose factors are most similar to those of an item.
@@ -416,18 +536,6 @@ class RatingsModel(Described):
             )
         return self.private
 
-    def _common(self) -> Array:
-        """Return μ₀ + c_i, −∞ for items without ratings."""
-        level = self.shared.centre + self.shared.item_biases
-        return np.where(self.shared.counts > 0, level, -np.inf)
-
-    def _popular(self, k: int) -> tuple[Indices, Array]:
-        """Return the k items with the most ratings, and their predictions for an unknown user."""
-        counts = self.shared.counts
-        order = np.argsort(-counts, kind="stable")[:k]
-        level = self.shared.centre + self.shared.item_biases[order]
-        return np.where(counts[order] > 0, order, UNKNOWN), level
-
     def _clipped(self, ratings: Array) -> Array:
         return np.clip(ratings, self.shared.lowest, self.shared.highest)
 
@@ -443,6 +551,16 @@ def _quantile(level: object) -> float:
     """Return how many standard deviations the interval of a level reaches to both sides."""
     share = real_number("return_interval", level, least=0.0, below=1.0, error=DataError)
     return NormalDist().inv_cdf(0.5 * (1.0 + share))
+
+
+def events_of(ratings: Ratings) -> Ratings:
+    """Return ratings as events of count 1."""
+    return replace(ratings, values=np.ones(ratings.n_values))
+
+
+def _nobody(n_items: int) -> Ratings:
+    """Return the events of one user who has none."""
+    return Ratings(n_items, np.zeros(2, np.int64), np.empty(0, np.int32), np.empty(0))
 
 
 def _at(ids: "pl.Series", numbers: Indices) -> "pl.Series":

@@ -95,7 +95,10 @@ class RatingsForm:
         "user_coefficients": Tensor("F64", ("effects", "effects")),
         "user_covariance": Tensor("F64", ("effects", "effects")),
     }
-    bayesian = replace(shared, layout={**shared.layout, **of_bayesian_model})
+    of_choices: ClassVar[Layout] = {
+        "choice_factors": Tensor("F64", ("items", "choice rank")),
+        "popularity": Tensor("F64", ("items",)),
+    }
     bayesian_numbers = ("scale", "noise", "bias_variance", "interval_scale")
     private: Shape | None = Shape(
         {
@@ -134,6 +137,12 @@ class RatingsForm:
         else:
             named = asdict(shared.solver)
         numbers["solver"] = {name: float(value) for name, value in named.items()}
+        numbers["choices"] = None
+        if model.choices is not None:
+            fitted = model.choices.model
+            arrays |= {"choice_factors": fitted.factors, "popularity": fitted.popularity}
+            strengths = asdict(fitted.strengths)
+            numbers["choices"] = {name: float(value) for name, value in strengths.items()}
         part = Part(numbers, arrays, shared.items.series)
         if private is None:
             return part, None
@@ -148,7 +157,7 @@ class RatingsForm:
 
     def combine(self, shared: Part, private: Part | None) -> RatingsModel:
         """Combine the parts of a ratings model."""
-        wanted = {"centre", "lowest", "highest", "formulation", "solver"}
+        wanted = {"centre", "lowest", "highest", "formulation", "solver", "choices"}
         numbers = check_keys("the entry 'numbers'", shared.numbers, wanted)
         formulation = numbers["formulation"]
         if not isinstance(formulation, str) or formulation not in self.solvers:
@@ -159,16 +168,21 @@ class RatingsForm:
         given = check_keys("the entry 'solver'", numbers["solver"], names)
         items, centre = Ids(shared.ids), numbers["centre"]
         bounds = {name: numbers[name] for name in ("lowest", "highest")}
+        arrays = {**shared.arrays}
+        choices = None
+        if numbers["choices"] is not None:
+            named = set(Strengths.__dataclass_fields__)
+            strengths = Strengths(**check_keys("the entry 'choices'", numbers["choices"], named))
+            factors, popularity = arrays.pop("choice_factors"), arrays.pop("popularity")
+            choices = FactorScorer(ImplicitModel(factors, popularity, strengths))
         if bayesian:
-            arrays = {**shared.arrays}
             counts = arrays.pop("counts")
             model = BayesianModel(centre=centre, **given, **arrays)
             part = ItemPart.bayesian(model, items, counts=counts, **bounds)
         else:
-            part = ItemPart(
-                items=items, solver=kind(**given), centre=centre, **bounds, **shared.arrays
-            )
-        return RatingsModel(part, None if private is None else self._users(part, private))
+            part = ItemPart(items=items, solver=kind(**given), centre=centre, **bounds, **arrays)
+        users = None if private is None else self._users(part, private)
+        return RatingsModel(part, users, choices)
 
     def _users(self, shared: ItemPart, private: Part) -> UserPart:
         seen = _seen(private, len(shared.items))
@@ -420,9 +434,13 @@ FORMS: Mapping[str, Form] = {
 
 def shared_shape(form: Form, numbers: object) -> Shape:
     """Return the shape of the shared part of a model with these numbers."""
+    layout = form.shared.layout
     if isinstance(form, RatingsForm) and isinstance(numbers, Mapping):
-        return form.bayesian if numbers.get("formulation") == "bayesian" else form.shared
-    return form.shared
+        if numbers.get("formulation") == "bayesian":
+            layout = {**layout, **form.of_bayesian_model}
+        if numbers.get("choices") is not None:
+            layout = {**layout, **form.of_choices}
+    return replace(form.shared, layout=layout)
 
 
 def form_of(model: Model) -> Form:
