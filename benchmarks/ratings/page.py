@@ -13,6 +13,7 @@ Result = Mapping[str, Any]
 
 LABELS = {
     "default": "default",
+    "rank-10": "default at rank 10",
     "map": "MAP, rank 10",
     "biases": "biases alone",
     "cmfrec": "cmfrec, its defaults, rank 10",
