@@ -13,6 +13,7 @@ Result = Mapping[str, Any]
 
 LABELS = {
     "default": "default",
+    "rank-10": "default at rank 10",
     "map": "MAP, rank 10",
     "biases": "biases alone",
     "cmfrec": "cmfrec, its defaults, rank 10",
@@ -25,9 +26,10 @@ predicts all ratings of its test part, also those of users and items without tra
 predictions are clipped to the range of the training ratings. *Default* is `MatrixCompleter()`:
 nothing is chosen by hand, and nothing on a test part. Errors are means over splits ± their standard
 errors; *of known* is the RMSE of the test ratings whose user and item have training ratings;
-*default is better by* is the mean difference of RMSE on the same splits. CPU seconds are
-those of one fit with its predictions, by one agent in one thread. Published figures are the
-authors', on their splits; the last column says on what they chose the number of epochs.
+*default is better by* is the mean difference of RMSE on the same splits. CPU seconds are those of
+one fit with its predictions, by one agent in one thread. Published figures are the authors', on
+their splits; the last column says on what they chose the number of epochs, as far as their papers
+and published code tell.
 """
 
 
