@@ -288,10 +288,11 @@ class RatingsModel(Described):
         if on_unknown in FALLBACK and not known.all():
             items[~known] = popular_items(self.shared.counts, k, allowed)
             numbers = items[~known]
-            level = self.shared.centre + self.shared.item_biases
+            flat = numbers.ravel()
+            level = self.predict_by_number(np.full(flat.shape, UNKNOWN), flat)
             if by == "chosen" and self.choices is not None:
-                level = self.choices.scores(_nobody(len(level)))[0]
-            scores[~known] = np.where(numbers == UNKNOWN, np.nan, level[numbers])
+                level = self.choices.scores(_nobody(len(self.shared.items)))[0][flat]
+            scores[~known] = np.where(numbers == UNKNOWN, np.nan, level.reshape(numbers.shape))
         columns = {"score": scores if by == "chosen" else self._clipped(scores)}
         if by != "rating":
             columns |= self._ratings_beside(user, items)
