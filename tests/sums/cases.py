@@ -116,7 +116,7 @@ CASES = {
     "biased, to rounding": descent_to_rounding(),
     "biased, auto": biased(),
     "biased, auto, ranks": biased(ranks=(0, 1, 3)),
-    "implicit": implicit(ImplicitFactorization(), n_users=400, per_user=14.0, counted=True),
+    "implicit": implicit(ImplicitFactorization(), n_users=500, per_user=30.0, counted=True),
     "implicit, few events": implicit(ImplicitFactorization(), per_user=5.0, taste=12.0),
     "implicit, noise": implicit(ImplicitFactorization(), per_user=4.0, taste=1.0),
     "regressions between items": implicit(EASE(), counted=True),
