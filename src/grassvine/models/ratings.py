@@ -21,6 +21,7 @@ from grassvine.models.fold_in import (
     in_catalogue,
     joined,
 )
+from grassvine.models.new_rated_items import with_new_rated_items
 from grassvine.models.ranking import best_in_row, best_items
 from grassvine.models.ranking_model import Explanation, explained
 from grassvine.models.rating_parts import BayesianSolver, ItemPart, UserPart
@@ -487,6 +488,15 @@ class RatingsModel(Described):
         part_of(watch, 0.0, MATCHED)(1.0)
         private = joined(self.shared, self.private, users, table, watch)
         return FoldIn(replace(self, private=private), n_dropped)
+
+    def with_items(self, users: Ids, items: Ids, ratings: Ratings) -> "RatingsModel":
+        """Return the model with the items in these ratings that nobody had rated before.
+
+        They are solved with users and all other items fixed
+        (:mod:`grassvine.models.new_rated_items`); users are not added. A model of the paper's
+        formulation stays as it is.
+        """
+        return with_new_rated_items(self, users, items, ratings)
 
     def _facts(self) -> dict[str, object]:
         private = self.private
