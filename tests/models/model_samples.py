@@ -27,6 +27,7 @@ from grassvine.models import (
 )
 from grassvine.models.persistence.forms import Model
 from grassvine.models.scorers import Scorer
+from grassvine.sums import BayesianModel
 from grassvine.sums.implicit.ease import ItemRegressions
 from grassvine.sums.implicit.model import ImplicitModel, Strengths
 
@@ -67,6 +68,32 @@ def choosing_model(seed: int = 0) -> RatingsModel:
     strengths = Strengths(0.3, 0.05, 0.4, 1.0, 4.0, 3.0)
     choices = FactorScorer(ImplicitModel(factors, rng.random(N_ITEMS), strengths))
     return replace(ratings_model(False, seed), choices=choices)
+
+
+def bayesian_model(seed: int = 0) -> RatingsModel:
+    """The same for a Bayesian model, on the scale of the ratings of the others."""
+    seen = scarce_ratings(seed)
+    rng = stream(seed, "start", "test Bayesian model")
+    counts = np.bincount(seen.items, minlength=N_ITEMS)
+    model = BayesianModel(
+        factors=rng.standard_normal((N_ITEMS, RANK)),
+        item_biases=0.3 * rng.standard_normal(N_ITEMS),
+        centre=0.25,
+        scale=1.25,
+        noise=0.5,
+        factor_variances=0.5 + rng.random(RANK),
+        bias_variance=0.5,
+        item_precisions=0.5 + rng.random(N_ITEMS),
+        item_weights=counts * (0.5 + rng.random(N_ITEMS)),
+        user_covariance=np.eye(RANK + 1),
+        user_coefficients=0.1 * rng.standard_normal((RANK + 1, RANK + 1)),
+        mean_factors=0.1 * rng.standard_normal(RANK),
+        mean_user=0.1 * rng.standard_normal(RANK + 1),
+        new_item=0.1 * rng.standard_normal(RANK + 1),
+        interval_scale=1.5,
+    )
+    part = ItemPart.bayesian(model, ids("film ", N_ITEMS), 0.125, 0.5, counts)
+    return RatingsModel(part, part.users_from(ids("user ", N_USERS), seen))
 
 
 def feature_part(intercepts: bool = True, seed: int = 0) -> FeaturePart:
@@ -134,6 +161,7 @@ MODELS: dict[str, Callable[[int], Model]] = {
     "ratings with offsets": lambda seed: ratings_model(False, seed),
     "ratings, the paper's": lambda seed: ratings_model(True, seed),
     "ratings with choices": choosing_model,
+    "ratings, Bayesian": bayesian_model,
     "ratings without users": lambda seed: RatingsModel(ratings_model(False, seed).shared),
     "ranking by factors": lambda seed: ranking_model(False, seed),
     "ranking by regressions": lambda seed: ranking_model(True, seed),

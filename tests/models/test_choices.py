@@ -130,3 +130,36 @@ def test_tiny_tables_have_choices_or_none(rows: int) -> None:
     )
     model = gv.MatrixCompleter(rank=0).fit(frame)
     assert model.recommend(k=2) is not None
+
+
+@pytest.mark.parametrize("method", ["bayes", "map"])
+def test_new_items_are_learned_from_their_first_ratings(method: str) -> None:
+    """The error is like that of a fit to all ratings at once."""
+    rng = stream(4, "data", "new items")
+    taste = 1.5 * rng.standard_normal((300, 2)) @ rng.standard_normal((2, 24))
+    taste += rng.standard_normal(24)
+    user, item = np.nonzero(rng.random(taste.shape) < 0.5)
+    rating = 3.0 + taste[user, item] + rng.normal(0, 0.3, len(user))
+    frame = pl.DataFrame({"user": user, "item": item, "rating": rating})
+    is_test = pl.Series(rng.random(len(user)) < 0.2)
+    train, test, late = frame.filter(~is_test), frame.filter(is_test), pl.col("item") >= 20
+    whole = gv.MatrixCompleter(2, method=method).fit(train)
+    model = gv.MatrixCompleter(2, method=method).fit(train.filter(~late))
+    model.partial_fit(train.filter(late))
+    assert model.errors(test.filter(late))["rmse"] < 1.1 * whole.errors(test.filter(late))["rmse"]
+    chosen = model.recommend(k=24)
+    assert set(chosen["item"]) >= {20, 21, 22, 23}
+    assert chosen["score"].max() < 2.0  # it is meant to be between 0 and 1
+    found = model.predict([1, 2], [20, 21])
+    assert found["known"].all()
+    strange = pl.DataFrame({"user": [999, 999], "item": [77, 3], "rating": [5.0, 4.0]})
+    assert 77 in model.partial_fit(strange).model_.shared.items.series
+
+
+def test_a_subspace_cannot_take_up_new_items() -> None:
+    frame = pl.DataFrame(
+        {"user": np.repeat(np.arange(20), 5), "item": np.tile(np.arange(5), 20)}
+    ).with_columns(rating=pl.col("user") % 3 + pl.col("item") * 0.5)
+    model = gv.MatrixCompleter(2, method="exact-subspace", regularization=0.1).fit(frame)
+    with pytest.raises(DataError, match="items that the model does not know"):
+        model.partial_fit(pl.DataFrame({"user": [1], "item": [99], "rating": [3.0]}))

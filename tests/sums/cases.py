@@ -20,6 +20,8 @@ from grassvine.protocol import StepReport
 from grassvine.protocol.observers import AllFinished, CombinedObserver
 from grassvine.sums import (
     EASE,
+    BayesianCompletionProblem,
+    BayesianFactorization,
     BiasedFactorization,
     Exact,
     ImplicitFactorization,
@@ -78,6 +80,12 @@ def implicit(method: Any, **options: Any) -> Case:
     return Case(40, 3, method, table, gv.datasets.split_users, gv.ImplicitProblem)
 
 
+def bayesian(data: Any = None, n_items: int = 40, **options: Any) -> Case:
+    method = BayesianFactorization(**options)
+    data = table() if data is None else data
+    return Case(n_items, 3, method, data, gv.datasets.split_users, BayesianCompletionProblem)
+
+
 LOW = gv.datasets.low_rank_ratings(60, 500, 3, oversampling=5.0, seed=1).ratings
 HARD = gv.datasets.low_rank_ratings(60, 300, 3, oversampling=1.7, condition=50.0, seed=2).ratings
 STUCK = gv.datasets.low_rank_ratings(
@@ -112,10 +120,14 @@ CASES = {
     "biased, to rounding": descent_to_rounding(),
     "biased, auto": biased(),
     "biased, auto, ranks": biased(ranks=(0, 1, 3)),
-    "implicit": implicit(ImplicitFactorization(), n_users=400, per_user=14.0, counted=True),
+    "implicit": implicit(ImplicitFactorization(), n_users=500, per_user=30.0, counted=True),
     "implicit, few events": implicit(ImplicitFactorization(), per_user=5.0, taste=12.0),
     "implicit, noise": implicit(ImplicitFactorization(), per_user=4.0, taste=1.0),
     "regressions between items": implicit(EASE(), counted=True),
+    "bayesian": bayesian(),
+    "bayesian, biases alone": bayesian(ranks=(0,)),
+    "bayesian, ranks": bayesian(ranks=(0, 1, 3)),
+    "bayesian, few ratings": bayesian(scarce_ratings(), N_ITEMS),
 }
 
 

@@ -82,7 +82,10 @@ class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # t
     on_unknown: OnUnknown
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Add new users, or further ratings of known users; the shared part is unchanged.
+        """Add new users, or further ratings of known users, and items that nobody had rated.
+
+        New items get factors and biases from these ratings, with users and all other items fixed
+        (not in the paper's formulation, whose subspace cannot be extended).
 
         Parameters
         ----------
@@ -95,9 +98,9 @@ class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # t
         """
         check_is_fitted(self, "model_")
         table = self._table(X, y, self._owner_column(X))
-        self.model_ = self.model_.with_users(
-            self._identified_users(table), table.items, table.ratings
-        ).model
+        users = self._identified_users(table)
+        model = self.model_.with_items(users, table.items, table.ratings)
+        self.model_ = model.with_users(users, table.items, table.ratings).model
         return self
 
     def predict(

@@ -21,6 +21,7 @@ from grassvine.models.fold_in import (
     in_catalogue,
     joined,
 )
+from grassvine.models.new_rated_items import with_new_rated_items
 from grassvine.models.ranking import best_in_row, best_items
 from grassvine.models.ranking_model import Explanation, explained
 from grassvine.models.rating_parts import BayesianSolver, ItemPart, UserPart
@@ -288,10 +289,11 @@ class RatingsModel(Described):
         if on_unknown in FALLBACK and not known.all():
             items[~known] = popular_items(self.shared.counts, k, allowed)
             numbers = items[~known]
-            level = self.shared.centre + self.shared.item_biases
+            flat = numbers.ravel()
+            level = self.predict_by_number(np.full(flat.shape, UNKNOWN), flat)
             if by == "chosen" and self.choices is not None:
-                level = self.choices.scores(_nobody(len(level)))[0]
-            scores[~known] = np.where(numbers == UNKNOWN, np.nan, level[numbers])
+                level = self.choices.scores(_nobody(len(self.shared.items)))[0][flat]
+            scores[~known] = np.where(numbers == UNKNOWN, np.nan, level.reshape(numbers.shape))
         columns = {"score": scores if by == "chosen" else self._clipped(scores)}
         if by != "rating":
             columns |= self._ratings_beside(user, items)
@@ -486,6 +488,15 @@ class RatingsModel(Described):
         part_of(watch, 0.0, MATCHED)(1.0)
         private = joined(self.shared, self.private, users, table, watch)
         return FoldIn(replace(self, private=private), n_dropped)
+
+    def with_items(self, users: Ids, items: Ids, ratings: Ratings) -> "RatingsModel":
+        """Return the model with the items in these ratings that nobody had rated before.
+
+        They are solved with users and all other items fixed
+        (:mod:`grassvine.models.new_rated_items`); users are not added. A model of the paper's
+        formulation stays as it is.
+        """
+        return with_new_rated_items(self, users, items, ratings)
 
     def _facts(self) -> dict[str, object]:
         private = self.private

@@ -17,7 +17,7 @@ from grassvine.sums.implicit.statistics import EventStatistics
 from grassvine.sums.implicit.strengths import default_rank, default_strengths
 
 RANK = 3
-DENSE = partial(events, n_users=400, per_user=14.0)
+DENSE = partial(events, n_users=500, per_user=30.0)
 NETWORKS = {
     "alone": gv.networks.path(1),
     "pair": gv.networks.path(2),

@@ -34,7 +34,7 @@ from grassvine.sums.program import (
 
 # Tables of less information (q) are validated: with this share of events held out, and so many
 # iterations with all events at the end.
-INFORMATIVE, HELD_OUT, REFINING = 2.5, 0.1, 5
+INFORMATIVE, HELD_OUT, REFINING = 3.5, 0.1, 5
 # The entries of the first factors have about this standard deviation, divided by √r.
 FIRST_SIZE = 0.1
 
