@@ -120,9 +120,14 @@ def decide(condition: bool) -> Subprogram[bool]:
 
 
 def kind_of(compute: Compute) -> str:
-    """Return a name for sums of the same quantities: that of the function that computes parts."""
+    """Return a name for sums of the same quantities: that of the function that computes parts.
+
+    With its line, because functions without names are alike otherwise.
+    """
     function = compute.func if isinstance(compute, partial) else compute
-    return getattr(function, "__qualname__", type(function).__qualname__)
+    name: str = getattr(function, "__qualname__", type(function).__qualname__)
+    code = getattr(function, "__code__", None)
+    return name if code is None else f"{name}:{code.co_firstlineno}"
 
 
 def flat(arrays: Sequence[ArrayLike]) -> tuple[Array, list[tuple[int, ...]]]:
