@@ -305,7 +305,7 @@ def _changed(
     def changed() -> Sequence[Array | float]:
         return change(compute())
 
-    changed.__qualname__ = kind_of(compute)
+    changed.__qualname__ = kind_of(compute)  # a scale of its own
     return changed
 
 

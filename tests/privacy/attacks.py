@@ -143,6 +143,7 @@ def scores_of(words: Array) -> Iterator[Array]:
     yield np.unpackbits(octets, axis=1).sum(axis=1).astype(float)
 
 
+@cache
 def item_list_from_sums() -> Finding:
     """Which items occur in the table of the leaf, by what its neighbour receives."""
     n_items = 20_000  # an AUC of guesses is then ½ ± .004
@@ -161,6 +162,7 @@ def item_list_from_sums() -> Finding:
     )
 
 
+@cache
 def item_list_from_gossip() -> Finding:
     """Two consecutive messages of a gossiping agent give its gradient, whose zero rows tell."""
     table, geometry = ratings_of(1, 3, 400), gv.geometry.Grassmann()
@@ -193,6 +195,7 @@ def item_list_from_gossip() -> Finding:
 # Ratings.
 
 
+@cache
 def ratings_of_a_single_user() -> Finding:
     """The ratings of a leaf with one user, from its first two messages."""
     leaf = tables(1)[LEAF]
@@ -305,6 +308,7 @@ def with_singletons(seed: int) -> tuple[list[Ratings], int, float]:
     return wide, 29, 4.5
 
 
+@cache
 def singleton_items() -> Finding:
     """The residual of the only rating of an item, and its user's weights, from the totals."""
 
@@ -348,6 +352,7 @@ def _first_model(plan: GroupPlan, statistics: list[Array]) -> BiasedModel:
     return first_model(plan.run_plan.start(0), summary, 3.0, 3.0)
 
 
+@cache
 def differencing_by_membership() -> Finding:
     """The part of a member that took part in one of two runs, by subtracting totals."""
     parts = [ratings_of(7 + house, 20, 30, 0.3) for house in range(4)]
@@ -379,6 +384,7 @@ def _own(plan: GroupPlan, part: Ratings) -> Array:
     return gv.BiasedCompletionProblem(part).evaluate(model).factor_gradient.ravel()
 
 
+@cache
 def linkage_of_two_runs() -> Finding:
     """Which of twenty houses in a second run is the one of the first, by what a leaf sends."""
     houses = [ratings_of(100 + house, 2, 200) for house in range(20)]

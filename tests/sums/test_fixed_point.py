@@ -67,13 +67,13 @@ def added(parts: Parts, tree: Tree) -> list[Array]:
     return found[0]
 
 
-def rounds(parts: Parts, *, wide: bool = False) -> tuple[list[Array], int]:
+def rounds(parts: Parts, *, wide: bool = False, bound: float = 0.0) -> tuple[list[Array], int]:
     """Add up parts without a tree, and return the totals and the number of rounds."""
     agents = [FixedPointSummation(number, len(parts[0])) for number in range(len(parts[0]))]
     totals = []
     for number, part in enumerate(parts):
         words: list[Addends] = [
-            agent.begin(number, "sum", own.ravel(), [own.shape], wide=wide)
+            agent.begin(number, "sum", own.ravel(), [own.shape], wide=wide, bound=bound)
             for agent, own in zip(agents, part, strict=True)
         ]
         while True:
@@ -181,16 +181,27 @@ def test_a_part_that_does_not_fit_asks_for_another_scale_instead_of_wrapping() -
     assert n_rounds == 2 + 3 + 3  # each after the first is sent, sized, and sent again
 
 
+@pytest.mark.parametrize("bound", [3.0, 4.0, 2.0**20, 1e-3])
+def test_a_bound_says_the_scale_and_a_wrong_one_is_not_believed(bound: float) -> None:
+    part = np.linspace(-3.0, 3.0, 9)
+    totals, n_rounds = rounds([[part, part, part]], bound=bound)
+    np.testing.assert_allclose(totals[0], 3.0 * part, rtol=0, atol=1e-14)
+    assert n_rounds == 1 if bound in (3.0, 4.0) else n_rounds > 2
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_a_part_that_is_not_finite_is_refused_before_it_is_sent(value: float) -> None:
     with pytest.raises(DataError, match="agent 1 in sum 7 contains"):
-        FixedPointSummation(1, 3).begin(7, "sum", np.array([1.0, value]), [(2,)], wide=False)
+        FixedPointSummation(1, 3).begin(
+            7, "sum", np.array([1.0, value]), [(2,)], wide=False, bound=0.0
+        )
 
 
 def test_a_member_that_never_agrees_on_a_scale_ends_the_sum() -> None:
     one, other = FixedPointSummation(0, 2), FixedPointSummation(1, 2)
     words: list[Addends] = [
-        agent.begin(0, "sum", np.array([1.0]), [(1,)], wide=False) for agent in (one, other)
+        agent.begin(0, "sum", np.array([1.0]), [(1,)], wide=False, bound=0.0)
+        for agent in (one, other)
     ]
 
     def claim() -> None:
@@ -215,7 +226,7 @@ def test_scales_that_change_all_the_time_end_a_run_before_its_timetable() -> Non
 
 def test_a_total_beyond_what_parts_can_be_is_refused() -> None:
     agent = FixedPointSummation(0, 2)
-    agent.total(agent.begin(0, "sum", np.array([1.0]), [(1,)], wide=False))
+    agent.total(agent.begin(0, "sum", np.array([1.0]), [(1,)], wide=False, bound=0.0))
     words = agent.again()
     words[-1] = np.uint64(2**62 + 1)
     with pytest.raises(MessageError, match="the total of sum 0 is larger than its parts can be"):

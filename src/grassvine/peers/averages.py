@@ -18,7 +18,7 @@ def common_basis(basis: Array, number: int, iterate: Iterate) -> Subprogram[Arra
     Bases of one subspace may differ in signs and rotation where members have other LAPACKs.
     """
     own = basis if number == 0 else np.zeros_like(basis)
-    (first,) = yield from all_reduce(iterate, lambda: (own,))
+    (first,) = yield from all_reduce(iterate, lambda: (own,), bound=1.0)
     return first
 
 

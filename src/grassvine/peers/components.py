@@ -21,7 +21,8 @@ from grassvine.problems.base import Evaluation
 from grassvine.protocol.agent import State
 from grassvine.sums.program import Iterate, Subprogram, all_reduce
 
-COUNT, SUMS, FOURTHS = "total.count", "total.sums", "total.fourths"
+COUNT, SUMS = "total.count", "total.sums"
+SPREAD, FOURTHS = "total.spread", "total.fourths"
 SQUARES, CAPTURED = "total.squares", "total.captured"
 BASIS = "total.basis"
 
@@ -73,7 +74,7 @@ class MemberSamples:
                 bool((spread >= 0.0).all()) and are_fourths(fourths, n_samples),
                 "variances do not fit",
             )
-            totals[FOURTHS] = fourths
+            totals |= {SPREAD: spread, FOURTHS: fourths}
         if not self.learning.method.gossips:
             return totals
         (squares,) = yield from all_reduce(
@@ -112,7 +113,8 @@ class MemberSamples:
             coordinates = problem.samples @ basis
             return coordinates.T @ coordinates, np.array([problem.trace])
 
-        captured, squares = yield from all_reduce(iterate, own)
+        known = float(np.sum(totals[SPREAD])) if SPREAD in totals else 0.0
+        captured, squares = yield from all_reduce(iterate, own, bound=known)
         explained = np.linalg.eigvalsh(captured)
         whole = float(squares[0])
         yield from require_plausible(

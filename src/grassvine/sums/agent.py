@@ -267,8 +267,12 @@ class SumAgent:
         """Compute its part of the current sum, if it is still pending."""
         if self._pending:
             numbers, self._shapes = flat(self._pending.compute())
-            name, wide = kind_of(self._pending.compute), self._pending.wide
-            self._pending = None
+            pending, self._pending = self._pending, None
             self._part = self._partial = self._summation.begin(
-                self._updates, name, numbers, self._shapes, wide=wide
+                self._updates,
+                kind_of(pending.compute),
+                numbers,
+                self._shapes,
+                wide=pending.wide,
+                bound=pending.bound,
             )

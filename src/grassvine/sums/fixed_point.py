@@ -11,7 +11,7 @@ follow the plan. The total has an error of at most N/2·2^{−s}.
 Numbers that differ much in size within one array, because they have different units, need more
 bits: in *wide* sums each number has a second word for rint((x·2^s − rint(x·2^s))·2^{s+e}), and so
 have sums of up to four numbers, where a second word is cheaper than another scale. The latter begin
-with e = 40 instead of a sizing round.
+with e = 40 instead of a sizing round, and where totals bound all parts the bound says e.
 
 **Scales.** The exponents e come from nothing but what is summed. In a *sizing round* each agent
 votes, for each array and each level 2^b, 2^{b+8}, …, whether it has a number of at least that size.
@@ -111,7 +111,9 @@ class FixedPointSummation:
         """Whether a round of the current sum has ended."""
         return self._scaling.attempt > 0
 
-    def begin(self, number: int, name: str, part: Array, sizes: Sizes, *, wide: bool) -> Addends:
+    def begin(
+        self, number: int, name: str, part: Array, sizes: Sizes, *, wide: bool, bound: float
+    ) -> Addends:
         """Return the words of the first round of a sum."""
         if not np.isfinite(part).all():
             raise DataError(
@@ -127,6 +129,8 @@ class FixedPointSummation:
             self._scaling = Scaling(0, (), ())
         elif (known := self._exponents.get(self._kind)) is not None:
             self._scaling = Scaling(0, known, ())
+        elif bound:
+            self._scaling = Scaling(0, (math.frexp(bound)[1],) * len(sizes), ())
         elif self._wide and not wide:
             self._scaling = Scaling(0, (FIRST_EXPONENT,) * len(sizes), ())
         else:

@@ -72,12 +72,14 @@ class Part:
     ``compute`` is called at most once before the total is sent, and not at all if the total is
     already known. Its only side effect is caching for later parts. ``wide`` says that the numbers
     of one array have different units, such as features, so that the small ones must not be rounded
-    to the accuracy of the large ones.
+    to the accuracy of the large ones. ``bound`` is what no number of any part can exceed, if totals
+    say so, and otherwise 0.
     """
 
     compute: Compute
     iterate: Iterate
     wide: bool = False
+    bound: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +104,10 @@ Program: TypeAlias = Subprogram[ProgramOutcome]
 
 
 def all_reduce(
-    iterate: Iterate, compute: Compute, *, wide: bool = False
+    iterate: Iterate, compute: Compute, *, wide: bool = False, bound: float = 0.0
 ) -> Subprogram[list[Array]]:
-    """Sum several arrays over all agents; for use with ``yield from``."""
-    return (yield Part(compute, iterate, wide))
+    """Sum several arrays over all agents; for use with ``yield from``. See :class:`Part`."""
+    return (yield Part(compute, iterate, wide, bound))
 
 
 def agree(number: float) -> Subprogram[float]:
@@ -120,9 +122,14 @@ def decide(condition: bool) -> Subprogram[bool]:
 
 
 def kind_of(compute: Compute) -> str:
-    """Return a name for sums of the same quantities: that of the function that computes parts."""
+    """Return a name for sums of the same quantities: that of the function that computes parts.
+
+    With its line, because functions without names are alike otherwise.
+    """
     function = compute.func if isinstance(compute, partial) else compute
-    return getattr(function, "__qualname__", type(function).__qualname__)
+    name: str = getattr(function, "__qualname__", type(function).__qualname__)
+    code = getattr(function, "__code__", None)
+    return name if code is None else f"{name}:{code.co_firstlineno}"
 
 
 def flat(arrays: Sequence[ArrayLike]) -> tuple[Array, list[tuple[int, ...]]]:

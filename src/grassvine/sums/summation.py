@@ -40,7 +40,9 @@ class Summation(Protocol):
         """Whether a round of the current sum has ended."""
         ...
 
-    def begin(self, number: int, name: str, part: Array, sizes: Sizes, *, wide: bool) -> Addends:
+    def begin(
+        self, number: int, name: str, part: Array, sizes: Sizes, *, wide: bool, bound: float
+    ) -> Addends:
         """Return what to add up for a new sum.
 
         Parameters
@@ -55,6 +57,8 @@ class Summation(Protocol):
             The shapes of the arrays.
         wide : bool
             Whether the numbers of one array have different units.
+        bound : float
+            What no number of any part can exceed; 0 if unknown.
         """
         ...
 
@@ -103,7 +107,9 @@ class PlainSummation:
         self.n_rounds = 0
         self._size = 0
 
-    def begin(self, number: int, name: str, part: Array, sizes: Sizes, *, wide: bool) -> Addends:
+    def begin(
+        self, number: int, name: str, part: Array, sizes: Sizes, *, wide: bool, bound: float
+    ) -> Addends:
         """Return the part."""
         self._size = part.size
         return part
