@@ -15,12 +15,14 @@ from grassvine.models import (
     BiasedSolver,
     FeaturePart,
     ItemPart,
+    PriorPart,
     RatingsModel,
     SubspaceModel,
     SubspaceSolver,
     TasksModel,
 )
 from grassvine.models.persistence.forms import Model
+from grassvine.sums import CoefficientPrior, FactorModel
 
 N_ITEMS, N_USERS, RANK = 20, 60, 3
 
@@ -82,6 +84,29 @@ def tasks_model(intercepts: bool = True, seed: int = 0) -> TasksModel:
     return TasksModel(feature_part(intercepts, seed)).fold_in(*task_table(seed))
 
 
+def hierarchical_model(intercepts: bool = True, seed: int = 0) -> TasksModel:
+    """Coefficients with a mean and a covariance of their own."""
+    rng = stream(seed, "start", "test distribution of coefficients")
+    plain, size = feature_part(seed=seed), N_ITEMS + intercepts
+    prior = CoefficientPrior(
+        mean=rng.standard_normal(size),
+        factor=rng.standard_normal((size, RANK)),
+        diagonal=rng.random(size),
+        mean_factor=0.1 * rng.standard_normal((size, 2)),
+        noise=0.5,
+    )
+    shared = PriorPart(plain.features, plain.means, plain.scales, prior, 2)
+    return TasksModel(shared).fold_in(*task_table(seed))
+
+
+def incomplete_model(seed: int = 0) -> SubspaceModel:
+    rng = stream(seed, "start", "test factors")
+    model = subspace_model(seed)
+    loadings = rng.standard_normal((N_ITEMS, 4))
+    factors = FactorModel(rng.standard_normal(N_ITEMS), loadings, 0.5 + rng.random(N_ITEMS))
+    return replace(model, factors=factors)
+
+
 def subspace_model(seed: int = 0) -> SubspaceModel:
     table = samples(seed)
     _, values, axes = np.linalg.svd(table - table.mean(axis=0), full_matrices=False)
@@ -102,5 +127,8 @@ MODELS: dict[str, Callable[[int], Model]] = {
     "tasks": lambda seed: tasks_model(True, seed),
     "tasks without intercepts": lambda seed: tasks_model(False, seed),
     "tasks, uneven": uneven_tasks_model,
+    "tasks, distribution": lambda seed: hierarchical_model(True, seed),
+    "tasks, distribution without intercepts": lambda seed: hierarchical_model(False, seed),
     "subspace": subspace_model,
+    "subspace with missing values": incomplete_model,
 }

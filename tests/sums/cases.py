@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from tests.samples import N_ITEMS, ratings, scarce_ratings, tasks
 from tests.sums.biased.test_method import table
+from tests.sums.hierarchical.task_sets import N_FEATURES, alike
+from tests.sums.incomplete.sample_sets import low_rank, with_holes
 from tests.sums.test_components import sorted_samples
 from tests.sums.test_validated import ITEMS, noisy, truth
 
@@ -17,7 +19,16 @@ from grassvine.foundations.arrays import Array
 from grassvine.problems import Problem
 from grassvine.protocol import StepReport
 from grassvine.protocol.observers import AllFinished, CombinedObserver
-from grassvine.sums import BiasedFactorization, Exact, SumAgent, Validated
+from grassvine.sums import (
+    BiasedFactorization,
+    EmpiricalBayes,
+    Exact,
+    HierarchicalProblem,
+    IncompletePCA,
+    IncompleteSamples,
+    SumAgent,
+    Validated,
+)
 from grassvine.sums.program import Decision, Program, ProgramOutcome
 
 GRASSMANN = gv.geometry.Grassmann()
@@ -65,6 +76,12 @@ def descent_to_rounding(seed: int = 0) -> Case:
     return biased(seed, regularization=2.0, tol=0.0)
 
 
+def incomplete(**options: Any) -> Case:
+    samples = with_holes(low_rank(60))
+    split = gv.datasets.split_samples
+    return Case(samples.shape[1], 3, IncompletePCA(**options), samples, split, IncompleteSamples)
+
+
 LOW = gv.datasets.low_rank_ratings(60, 500, 3, oversampling=5.0, seed=1).ratings
 HARD = gv.datasets.low_rank_ratings(60, 300, 3, oversampling=1.7, condition=50.0, seed=2).ratings
 WIDE = np.r_[np.arange(1.0, 121.0) ** -0.7, np.zeros(1900)]
@@ -89,6 +106,11 @@ CASES = {
     "components, few samples": components(20, np.linspace(2.0, 1.0, 300)),
     "share of variance, one sum": components(300, np.geomspace(3.0, 0.3, 30), 0.9),
     "share of variance, blocks": components(300, WIDE, 0.6),
+    "hierarchical": Case(
+        N_FEATURES, 2, EmpiricalBayes(), alike(20), gv.datasets.split_tasks, HierarchicalProblem
+    ),
+    "incomplete": incomplete(),
+    "incomplete, share of variance": incomplete(explained_variance_ratio=0.8),
     "validated": completion(ITEMS, noisy(truth()), Validated(any_rank=True)),
     "validated, λ given": completion(ITEMS, noisy(truth()), Validated(unobserved=0.1)),
     "biased": biased(regularization=2.0),

@@ -6,8 +6,8 @@ From [X_t y_t] = QR follow R_t, q_t and ρ_t with
 
     ‖y_t − X_tw‖² = ‖q_t − R_tw‖² + ρ_t
 
-for every w. A task with fewer samples than coefficients is kept as it is, so R_t has at most as many
-rows as there are coefficients.
+for every w. A task with fewer samples than coefficients is kept as it is, so R_t has at most as
+many rows as there are coefficients.
 """
 
 from collections.abc import Iterator

@@ -61,8 +61,7 @@ def fit_hierarchical(
     problem: HierarchicalProblem, start: Array, max_iter: int, tol: float
 ) -> Program:
     """Learn the distribution of the coefficients of the tasks of all agents."""
-    n_coefficients, rank = problem.n_coefficients, start.shape[1]
-    parameters = full.first_parameters(n_coefficients)
+    parameters = full.first_parameters(problem.n_coefficients)
     first = HierarchicalIterate(start, prior=parameters.prior)
     units = yield from _units(problem, first)
     scaled: Designs | None = None
