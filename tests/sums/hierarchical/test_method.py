@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.linear_model import RidgeCV
 from tests.real_data import parkinsons, school
 from tests.samples import PROBLEMS
 from tests.sums.hierarchical.task_sets import N_FEATURES, alike, truth
@@ -63,7 +64,7 @@ def test_every_step_raises_the_bound() -> None:
     parameters, bounds = full.first_parameters(N_FEATURES + 1), []
     scaled = designs.scaled(np.ones(N_FEATURES + 1), 0.0, 3.0)
     for _ in range(40):
-        sums, _ = full.own_sums(scaled, parameters.prior)
+        sums, _ = full.own_sums(scaled, parameters)
         step = full.next_step(parameters, [np.asarray(one) for one in sums], 20.0, tasks.n_values)
         bounds.append(step.bound)
         parameters = step.parameters
@@ -146,6 +147,57 @@ def test_hostile_tasks_are_fitted(name: str, intercepts: bool) -> None:
     assert error <= squares * (1.0 + 1e-9)  # no worse than zero for everything
     if name in ("constant targets", "noise-free", "zero targets") and intercepts:
         assert error <= 1e-9 * max(squares, 1e-300) or error < 1e-15
+
+
+@pytest.mark.parametrize("n_features", [N_FEATURES, 250])
+def test_an_agent_without_samples_changes_nothing(n_features: int) -> None:
+    rng = stream(0, "data", "wide tasks")
+    x = rng.standard_normal((3, 12, n_features))
+    tasks = gv.Tasks(tuple(x), tuple(x[:, :, 0] + rng.standard_normal((3, 12))))
+    empty = gv.Tasks((np.zeros((0, n_features)),), (np.zeros(0),))
+    plan = gv.Plan(n_features, 1, gv.networks.path(2), EmpiricalBayes())
+    result = gv.run(plan, [HierarchicalProblem(tasks), HierarchicalProblem(empty)])
+    prior = CoefficientPrior.from_arrays(result.states[1])
+    np.testing.assert_allclose(prior.mean, fitted(tasks).prior.mean, atol=1e-12)
+
+
+def wide(n_tasks: int = 25, size: int = 30, n_features: int = 260) -> gv.Tasks:
+    """Few directions of many features matter, and to each task differently."""
+    rng = stream(0, "data", "tasks of many features")
+    scales = np.arange(1.0, n_features + 1.0) ** -0.5
+    common, ways = rng.standard_normal(n_features), rng.standard_normal((2, n_features))
+    x = rng.standard_normal((n_tasks, size, n_features)) * scales
+    weights = common + rng.standard_normal((n_tasks, 2)) @ ways
+    y = np.einsum("tsf,tf->ts", x, weights) + 10.0 + rng.standard_normal((n_tasks, size))
+    return gv.Tasks(tuple(x), tuple(y))
+
+
+def test_many_features_are_reduced_to_few_directions() -> None:
+    train, test = hold_out_samples(wide(), 0.4, seed=0)
+    made = fitted(train)
+    prior, designs = made.prior, Designs.of(train, intercepts=True)
+    assert prior.factor.shape == (261, 101) and np.ptp(prior.diagonal[:-1]) >= 0.0
+    asked = [np.column_stack([x, np.ones(len(x))]) for x in test.features]
+    numbers = np.repeat(np.arange(train.n_tasks), [len(x) for x in asked])
+    rows, wanted = np.concatenate(asked), np.concatenate(test.targets)
+    errors = np.sum(rows * prior.solve(designs)[numbers], axis=1) - wanted
+    pooled = RidgeCV(np.logspace(-2, 4, 13)).fit(
+        np.concatenate(train.features), np.concatenate(train.targets)
+    )
+    alike = pooled.predict(np.concatenate(test.features)) - wanted
+    assert np.mean(errors**2) < 0.9 * np.mean(alike**2)
+    deviations = np.sqrt(prior.variances(designs, numbers, rows))
+    # The directions are chosen by the targets; without the trial, .69 would be inside.
+    assert 0.8 < np.mean(np.abs(errors) < 1.645 * deviations) < 0.97
+    plan = gv.Plan(260, 1, gv.networks.ring(5), EmpiricalBayes())
+    problems = [HierarchicalProblem(part) for part in gv.datasets.split_tasks(train, 5)]
+    result = gv.run(plan, problems)
+    found = CoefficientPrior.from_arrays(result.states[3])
+    solved = found.solve(designs)
+    np.testing.assert_allclose(solved, prior.solve(designs), atol=1e-7 * np.abs(solved).max())
+    # No message has d(d+1)/2 numbers: 261·262 here.
+    per_sum = result.bytes / result.messages
+    assert per_sum < 8 * (2 * 101 * 102 + 500)
 
 
 def test_units_do_not_matter() -> None:

@@ -83,6 +83,14 @@ class Designs:
             self.counts,
         )
 
+    def gradients(self) -> Array:
+        """Return R_tᵀq_t, which is X_tᵀy_t, of each task."""
+        products = self.rows * self.targets[:, None]
+        ends = np.cumsum(np.concatenate([[0], self.sizes]))
+        sums = np.concatenate([np.zeros((1, self.n_coefficients)), np.cumsum(products, axis=0)])
+        gradients: Array = np.diff(sums[ends], axis=0)
+        return gradients
+
     def blocks(self) -> Iterator[Block]:
         """Yield all tasks with samples, those of similar size together."""
         starts = np.cumsum(self.sizes) - self.sizes

@@ -182,6 +182,17 @@ class CoefficientPrior:
             self.noise * scale**2,
         )
 
+    def spread_by(self, factor: float) -> "CoefficientPrior":
+        """Return the prior with all variances multiplied, which changes no posterior mean."""
+        root = float(np.sqrt(factor))
+        return CoefficientPrior(
+            self.mean,
+            root * self.factor,
+            factor * self.diagonal,
+            root * self.mean_factor,
+            factor * self.noise,
+        )
+
     def directions(self, n_features: int, rank: int) -> Array:
         """Return orthonormal directions in which the coefficients of features vary most."""
         columns, triangle = np.linalg.qr(self.factor[:n_features])
