@@ -16,6 +16,7 @@ from grassvine.models import (
     FactorScorer,
     FeaturePart,
     ItemPart,
+    PriorPart,
     RankedItems,
     RankedUsers,
     RankingModel,
@@ -27,7 +28,7 @@ from grassvine.models import (
 )
 from grassvine.models.persistence.forms import Model
 from grassvine.models.scorers import Scorer
-from grassvine.sums import BayesianModel
+from grassvine.sums import BayesianModel, CoefficientPrior, FactorModel
 from grassvine.sums.implicit.ease import ItemRegressions
 from grassvine.sums.implicit.model import ImplicitModel, Strengths
 
@@ -126,6 +127,29 @@ def tasks_model(intercepts: bool = True, seed: int = 0) -> TasksModel:
     return TasksModel(feature_part(intercepts, seed)).fold_in(*task_table(seed))
 
 
+def hierarchical_model(intercepts: bool = True, seed: int = 0) -> TasksModel:
+    """Coefficients with a mean and a covariance of their own."""
+    rng = stream(seed, "start", "test distribution of coefficients")
+    plain, size = feature_part(seed=seed), N_ITEMS + intercepts
+    prior = CoefficientPrior(
+        mean=rng.standard_normal(size),
+        factor=rng.standard_normal((size, RANK)),
+        diagonal=rng.random(size),
+        mean_factor=0.1 * rng.standard_normal((size, 2)),
+        noise=0.5,
+    )
+    shared = PriorPart(plain.features, plain.means, plain.scales, prior, 2)
+    return TasksModel(shared).fold_in(*task_table(seed))
+
+
+def incomplete_model(seed: int = 0) -> SubspaceModel:
+    rng = stream(seed, "start", "test factors")
+    model = subspace_model(seed)
+    loadings = rng.standard_normal((N_ITEMS, 4))
+    factors = FactorModel(rng.standard_normal(N_ITEMS), loadings, 0.5 + rng.random(N_ITEMS))
+    return replace(model, factors=factors)
+
+
 def subspace_model(seed: int = 0) -> SubspaceModel:
     table = samples(seed)
     _, values, axes = np.linalg.svd(table - table.mean(axis=0), full_matrices=False)
@@ -169,5 +193,8 @@ MODELS: dict[str, Callable[[int], Model]] = {
     "tasks": lambda seed: tasks_model(True, seed),
     "tasks without intercepts": lambda seed: tasks_model(False, seed),
     "tasks, uneven": uneven_tasks_model,
+    "tasks, distribution": lambda seed: hierarchical_model(True, seed),
+    "tasks, distribution without intercepts": lambda seed: hierarchical_model(False, seed),
     "subspace": subspace_model,
+    "subspace with missing values": incomplete_model,
 }

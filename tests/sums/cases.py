@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from tests.samples import N_ITEMS, ratings, scarce_ratings, tasks
 from tests.sums.biased.test_method import table
+from tests.sums.hierarchical.task_sets import N_FEATURES, alike
 from tests.sums.implicit.choices import events
+from tests.sums.incomplete.sample_sets import low_rank, with_holes
 from tests.sums.test_components import sorted_samples
 from tests.sums.test_validated import ITEMS, noisy, truth
 
@@ -23,8 +25,12 @@ from grassvine.sums import (
     BayesianCompletionProblem,
     BayesianFactorization,
     BiasedFactorization,
+    EmpiricalBayes,
     Exact,
+    HierarchicalProblem,
     ImplicitFactorization,
+    IncompletePCA,
+    IncompleteSamples,
     SumAgent,
     Validated,
 )
@@ -86,6 +92,12 @@ def bayesian(data: Any = None, n_items: int = 40, **options: Any) -> Case:
     return Case(n_items, 3, method, data, gv.datasets.split_users, BayesianCompletionProblem)
 
 
+def incomplete(**options: Any) -> Case:
+    samples = with_holes(low_rank(60))
+    split = gv.datasets.split_samples
+    return Case(samples.shape[1], 3, IncompletePCA(**options), samples, split, IncompleteSamples)
+
+
 LOW = gv.datasets.low_rank_ratings(60, 500, 3, oversampling=5.0, seed=1).ratings
 HARD = gv.datasets.low_rank_ratings(60, 300, 3, oversampling=1.7, condition=50.0, seed=2).ratings
 STUCK = gv.datasets.low_rank_ratings(
@@ -114,6 +126,11 @@ CASES = {
     "components, few samples": components(20, np.linspace(2.0, 1.0, 300)),
     "share of variance, one sum": components(300, np.geomspace(3.0, 0.3, 30), 0.9),
     "share of variance, blocks": components(300, WIDE, 0.6),
+    "hierarchical": Case(
+        N_FEATURES, 2, EmpiricalBayes(), alike(20), gv.datasets.split_tasks, HierarchicalProblem
+    ),
+    "incomplete": incomplete(),
+    "incomplete, share of variance": incomplete(explained_variance_ratio=0.8),
     "validated": completion(ITEMS, noisy(truth()), Validated(any_rank=True)),
     "validated, λ given": completion(ITEMS, noisy(truth()), Validated(unobserved=0.1)),
     "biased": biased(regularization=2.0),

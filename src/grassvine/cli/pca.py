@@ -51,7 +51,10 @@ def pca(
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compute the principal components of samples divided among agents."""
+    """Compute the principal components of samples divided among agents.
+
+    Values may be missing if the method is exact.
+    """
     from grassvine.jobs.pca import PCAJob
 
     words: dict[str, Any] = {"rho": options.number_or_auto("rho", rho)}

@@ -64,10 +64,9 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
     Parameters
     ----------
     rank : int, "auto" or None, default=None
-        With ``method="bayes"``, the number of directions in ``subspace_``, all by default; it does
-        not affect predictions, unless there are more than 200 features: then the covariance has
-        this rank, besides a diagonal. Otherwise the dimension of U, 3 by default; ``"auto"`` tries
-        1, 2, 4, … until the error on held-out samples rises.
+        With ``method="bayes"``, the number of directions in ``subspace_``, which does not affect
+        predictions; all by default, or 10 of more than 200 features. Otherwise the dimension of U,
+        3 by default; ``"auto"`` tries 1, 2, 4, … until the error on held-out samples rises.
     method : str, default="bayes"
         ``"bayes"`` or ``"exact"``: all agents obtain the result of a fit to the pooled samples, of
         normally distributed coefficients or of coefficients in a subspace. For the latter, also

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from grassvine.data.tables import read_table
 from grassvine.data.tables.sample_table import SampleTable, samples_from_frame
 from grassvine.estimators.options import Rho
-from grassvine.estimators.pca import DecentralizedPCA
+from grassvine.estimators.pca import EXACT, DecentralizedPCA
 from grassvine.foundations.watch import Watch
 from grassvine.jobs.base import EngineOptions, JobResult, run_report, stopwatch
 from grassvine.protocol import Observer
@@ -20,7 +22,7 @@ class PCAJob(EngineOptions):
     ----------
     data : str
         Source of the samples for :func:`grassvine.data.tables.read_table`; columns that are not
-        numeric are ignored.
+        numeric are ignored. Values may be missing if the method is exact.
     components : int or float
         Number of components, or the fraction of the variance to explain.
     agents : int or str
@@ -49,7 +51,7 @@ class PCAJob(EngineOptions):
             encoding=self.encoding,
             watch=watch,
         )
-        return samples_from_frame(table, owner=owner)
+        return samples_from_frame(table, owner=owner, allow_missing=self.method == EXACT)
 
     def learn(self, data: SampleTable, observers: Sequence[Observer] = ()) -> JobResult:
         """Fit the components."""
@@ -73,6 +75,7 @@ class PCAJob(EngineOptions):
         report = {
             "n_samples": len(data.samples),
             "n_features": len(data.features),
+            "n_missing": int(np.count_nonzero(np.isnan(data.samples))),
             "n_agents": estimator.network_.n_agents,
             "network": self.network,
             "components": estimator.n_components_,

@@ -130,7 +130,7 @@ def coordinates(model: SubspaceModel, table: Table) -> "pl.DataFrame":
     """Return the coordinates of each sample of a table in columns component0, component1, …"""
     import polars as pl
 
-    found = model.transform(_samples(table, model.features))
+    found = model.transform(_samples(table, model.features, allow_missing=True))
     return pl.DataFrame({f"component{k}": column for k, column in enumerate(found.T)})
 
 
@@ -261,15 +261,16 @@ def _user_ids(model: Recommender, given: "pl.Series") -> "pl.Series":
     return as_known(given, known, "user")
 
 
-def _samples(table: Table, features: Sequence[str]) -> Array:
+def _samples(table: Table, features: Sequence[str], *, allow_missing: bool = False) -> Array:
     frame = open_frame(table.frame)
     columns = [
         numbers_in(frame[named_column(frame.columns, name, "feature")], f"values of {name!r}")
         for name in features
     ]
     samples = np.column_stack(columns)
-    if not np.isfinite(samples).all():
-        row, column = (int(place) for place in np.argwhere(~np.isfinite(samples))[0])
+    bad = np.isinf(samples) if allow_missing else ~np.isfinite(samples)
+    if bad.any():
+        row, column = (int(place) for place in np.argwhere(bad)[0])
         raise DataError(
             f"the feature {features[column]!r} is missing, NaN or infinite in row {row} "
             "(counting from 0); drop or impute such rows."

@@ -30,7 +30,7 @@ class SampleTable:
 
     def digest(self) -> str:
         """Return the SHA-256 of names and numbers, which does not depend on the row order."""
-        numbers = self.samples + 0.0  # −0 is 0
+        numbers = np.where(np.isnan(self.samples), np.nan, self.samples + 0.0)  # −0 is 0
         digest = hashlib.sha256(b"grassvine samples 1\n" + repr(self.features).encode())
         if self.owners is not None:
             owners, owner = Ids.number(self.owners, "owner")
@@ -41,7 +41,11 @@ class SampleTable:
 
 
 def samples_from_frame(
-    frame: Any, features: Sequence[str] | None = None, owner: str | None = None
+    frame: Any,
+    features: Sequence[str] | None = None,
+    owner: str | None = None,
+    *,
+    allow_missing: bool = False,
 ) -> SampleTable:
     """Build a sample table from a data frame with one row per sample.
 
@@ -52,13 +56,17 @@ def samples_from_frame(
         Columns to use; by default, all numeric ones. ``assumed`` names the others.
     owner : str, optional
         Column that names the owner of each sample; it is not a feature.
+    allow_missing : bool, default=False
+        Whether to keep missing values, as NaN, instead of raising an error.
     """
     read = frame if isinstance(frame, Table) else Table(frame)
     with noting(read.assumed):
-        return _samples(read, features, owner)
+        return _samples(read, features, owner, allow_missing)
 
 
-def _samples(read: Table, features: Sequence[str] | None, owner: str | None) -> SampleTable:
+def _samples(
+    read: Table, features: Sequence[str] | None, owner: str | None, allow_missing: bool
+) -> SampleTable:
     table = open_frame(read.frame)
     owners = None
     if owner is not None:
@@ -80,10 +88,14 @@ def _samples(read: Table, features: Sequence[str] | None, owner: str | None) -> 
         )
     columns = [numbers_in(table[name], f"values in column {name!r}", read.lines) for name in chosen]
     for name, column in zip(chosen, columns, strict=True):
-        bad = np.flatnonzero(~np.isfinite(column))
+        bad = np.flatnonzero(np.isinf(column) if allow_missing else ~np.isfinite(column))
         if len(bad):
+            what = "infinite" if allow_missing else "missing, NaN or infinite"
             raise DataError(
-                f"the feature {name!r} is missing, NaN or infinite in {len(bad)} of {len(column)} "
+                f"the feature {name!r} is {what} in {len(bad)} of {len(column)} "
                 f"rows ({places(bad, read.lines)}); remove those rows or fill in the values."
             )
-    return SampleTable(np.column_stack(columns), tuple(chosen), assumed, owners)
+    samples = np.column_stack(columns)
+    if n_missing := np.count_nonzero(np.isnan(samples)):
+        assumed += (f"{n_missing} of {samples.size} values are missing.",)
+    return SampleTable(samples, tuple(chosen), assumed, owners)

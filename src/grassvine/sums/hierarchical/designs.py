@@ -6,8 +6,8 @@ From [X_t y_t] = QR follow R_t, q_t and ρ_t with
 
     ‖y_t − X_tw‖² = ‖q_t − R_tw‖² + ρ_t
 
-for every w. A task with fewer samples than coefficients is kept as it is, so R_t has at most as many
-rows as there are coefficients.
+for every w. A task with fewer samples than coefficients is kept as it is, so R_t has at most as
+many rows as there are coefficients.
 """
 
 from collections.abc import Iterator
@@ -82,6 +82,14 @@ class Designs:
             self.remainders / scale**2,
             self.counts,
         )
+
+    def gradients(self) -> Array:
+        """Return R_tᵀq_t, which is X_tᵀy_t, of each task."""
+        products = self.rows * self.targets[:, None]
+        ends = np.cumsum(np.concatenate([[0], self.sizes]))
+        sums = np.concatenate([np.zeros((1, self.n_coefficients)), np.cumsum(products, axis=0)])
+        gradients: Array = np.diff(sums[ends], axis=0)
+        return gradients
 
     def blocks(self) -> Iterator[Block]:
         """Yield all tasks with samples, those of similar size together."""

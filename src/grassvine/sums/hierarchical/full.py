@@ -1,4 +1,4 @@
-r"""One step of empirical Bayes with a full covariance S, from sums over tasks.
+r"""One step of empirical Bayes, from sums over tasks.
 
 The parameters maximise a bound on the evidence, for features of mean square 1 and targets of
 variance 1:
@@ -21,6 +21,16 @@ Without them S, which has d(d+1)/2 parameters, would fit the noise of few or sma
 them is a scale: λ and τ̄ are learned. A step of expectation maximisation needs, with
 g_t = R_tᵀK_t⁻¹(q_t − R_tm) and H_t = R_tᵀK_t⁻¹R_t, the sums of g_t, H_t, g_tg_tᵀ + H_tVH_t and of
 the expected squared errors: d(d+1) + d + 2 numbers.
+
+Where coefficients are many, all this concerns their coordinates Qᵀw in q ≪ d common orthonormal
+directions Q, and in all other directions coefficients are independent with the same variance δ and
+mean 0:
+
+.. math::
+
+    S = QS_qQᵀ + δ(I − QQᵀ)
+
+Then R_t becomes R_tQ, except in K_t, and one more number of the sums updates δ.
 """
 
 import math
@@ -45,12 +55,33 @@ LEAST_NOISE, LEAST_VARIANCE = 1e-10, 1e-14
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Parameters:
-    """The prior, λ, τ and τ̄, in units in which features have mean square and targets variance 1."""
+    """The prior, λ, τ and τ̄, in units in which features have mean square and targets variance 1.
+
+    ``directions`` is Q, or None if that is the identity; ``prior`` is that of Qᵀw, and ``rest`` is
+    δ.
+    """
 
     prior: CoefficientPrior
     precision: float
     variances: Array
     level: float
+    directions: Array | None = None
+    rest: float = 0.0
+
+    def of_coefficients(self) -> CoefficientPrior:
+        """Return the prior of w itself."""
+        prior, directions = self.prior, self.directions
+        if directions is None:
+            return prior
+        values, vectors = np.linalg.eigh(prior.factor @ prior.factor.T)
+        beyond = np.sqrt(np.maximum(values - self.rest, 0.0))
+        return CoefficientPrior(
+            directions @ prior.mean,
+            directions @ (vectors * beyond),
+            np.full(len(directions), self.rest),
+            directions @ prior.mean_factor,
+            prior.noise,
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -61,33 +92,40 @@ class Step:
     parameters: Parameters
 
 
-def first_parameters(n_coefficients: int) -> Parameters:
+def first_parameters(n_coefficients: int, directions: Array | None = None) -> Parameters:
     """Return where to start: the mean 0, and all coefficients alike."""
     level = FIRST_SPREAD / n_coefficients
     precision = n_coefficients / (1.0 - FIRST_NOISE)
-    identity = np.eye(n_coefficients)
+    size = n_coefficients if directions is None else directions.shape[1]
+    identity = np.eye(size)
     prior = CoefficientPrior(
-        mean=np.zeros(n_coefficients),
+        mean=np.zeros(size),
         factor=math.sqrt(level) * identity,
-        diagonal=np.zeros(n_coefficients),
+        diagonal=np.zeros(size),
         mean_factor=identity / math.sqrt(precision),
         noise=FIRST_NOISE,
     )
-    return Parameters(prior, precision, np.full(n_coefficients, level), level)
+    rest = 0.0 if directions is None else level
+    return Parameters(prior, precision, np.full(size, level), level, directions, rest)
 
 
-def own_sums(designs: Designs, prior: CoefficientPrior) -> tuple[tuple[Array | float, ...], float]:
+def own_sums(designs: Designs, here: Parameters) -> tuple[tuple[Array | float, ...], float]:
     """Return an agent's part of the sums, and the squared error of its tasks."""
+    prior, whole = here.prior, here.of_coefficients()
     size, noise = len(prior.mean), prior.noise
     gradient, information, squares = np.zeros(size), np.zeros((size, size)), np.zeros((size, size))
-    cost = squared_error = expected = 0.0
+    cost = squared_error = expected = outside = 0.0
     for block in designs.blocks():
-        found = prior.posterior(block)
-        own_cost, own_error = prior.errors_of(block, found)
-        gradients = found.gradients
-        flat = found.rows.reshape(-1, size)
-        known = found.rows @ prior.mean_factor  # L⁻¹R_tM
-        moved = (found.rows.transpose(0, 2, 1) @ known).transpose(1, 0, 2).reshape(size, -1)
+        found = whole.posterior(block)
+        own_cost, own_error = whole.errors_of(block, found)
+        gradients, rows = found.gradients, found.rows
+        if here.directions is not None:
+            outside += float(np.sum(gradients**2)) - float(np.sum(rows**2))
+            gradients, rows = gradients @ here.directions, rows @ here.directions
+            outside -= float(np.sum(gradients**2)) - float(np.sum(rows**2))
+        flat = rows.reshape(-1, size)
+        known = rows @ prior.mean_factor  # L⁻¹R_tM
+        moved = (rows.transpose(0, 2, 1) @ known).transpose(1, 0, 2).reshape(size, -1)
         weighted = found.inverse.transpose(0, 2, 1) @ known  # K_t⁻¹R_tM
         gradient += gradients.sum(axis=0)
         information += flat.T @ flat
@@ -96,15 +134,15 @@ def own_sums(designs: Designs, prior: CoefficientPrior) -> tuple[tuple[Array | f
         expected += noise * (found.errors.size - noise * float(np.sum(found.inverse**2)))
         expected += noise**2 * float(np.sum(weighted**2))
     lower = np.tril_indices(size)
-    sums = cost, squared_error + expected, gradient, information[lower], squares[lower]
-    return sums, squared_error
+    scalars = np.array([cost, squared_error + expected, outside])
+    return (scalars, gradient, information[lower], squares[lower]), squared_error
 
 
 @kept_with_state
 @computed_once
 def next_step(here: Parameters, sums: Sequence[Array], n_tasks: float, n_samples: float) -> Step:
     """Return the bound, and the parameters after a step, from the sums over all agents."""
-    cost, expected, gradient, information, squares = sums
+    (cost, expected, outside), gradient, information, squares = sums
     prior, size = here.prior, len(here.prior.mean)
     information, squares = _symmetric(information, size), _symmetric(squares, size)
     inverse = solve_triangular(prior.factor, np.eye(size), lower=True)
@@ -131,7 +169,12 @@ def next_step(here: Parameters, sums: Sequence[Array], n_tasks: float, n_samples
         noise=max(float(expected) / n_samples, LEAST_NOISE),
     )
     precision = size / (float(mean @ mean) + float(np.sum(mean_factor**2)))
-    return Step(bound, Parameters(after, precision, variances, float(variances.mean())))
+    rest = here.rest
+    if here.directions is not None:
+        n_others = here.directions.shape[0] - size
+        rest = max(rest + rest**2 * float(outside) / (n_tasks * n_others), LEAST_VARIANCE)
+    level = float(variances.mean())
+    return Step(bound, Parameters(after, precision, variances, level, here.directions, rest))
 
 
 def _prior_terms(here: Parameters, information: Array, precisions: Array) -> float:

@@ -23,9 +23,9 @@ class EmpiricalBayes:
     """Exact method for related regressions whose coefficients have a common normal distribution.
 
     Mean and covariance of the distribution and the variance of the noise are learned by sums along
-    a tree. With up to 200 features the covariance is full and the rank of the plan only says how
-    many directions of the subspace are read off; with more features it is the rank of the
-    covariance, besides a diagonal.
+    a tree. With more than 200 features, the covariance is full in 100 directions of them and the
+    same in all others. The rank of the plan only says how many directions of the subspace are read
+    off.
 
     Parameters
     ----------
@@ -60,8 +60,8 @@ class EmpiricalBayes:
 
     def program(self, problem: Problem, start: Array, seed: int) -> Program:
         """Return the program that every agent runs on its own problem."""
-        return fit_hierarchical(as_hierarchical(problem), start, self.max_iter, self.tol)
+        return fit_hierarchical(as_hierarchical(problem), start, seed, self.max_iter, self.tol)
 
     @property
     def _most_sums(self) -> int:
-        return SETUP_SUMS + self.max_iter
+        return 2 * (SETUP_SUMS + self.max_iter) + 1  # many features are fitted twice

@@ -182,10 +182,22 @@ class CoefficientPrior:
             self.noise * scale**2,
         )
 
+    def spread_by(self, factor: float) -> "CoefficientPrior":
+        """Return the prior with all variances multiplied, which changes no posterior mean."""
+        root = float(np.sqrt(factor))
+        return CoefficientPrior(
+            self.mean,
+            root * self.factor,
+            factor * self.diagonal,
+            root * self.mean_factor,
+            factor * self.noise,
+        )
+
     def directions(self, n_features: int, rank: int) -> Array:
         """Return orthonormal directions in which the coefficients of features vary most."""
-        left, _, _ = np.linalg.svd(self.factor[:n_features], full_matrices=False)
-        basis = left[:, :rank]
+        columns, triangle = np.linalg.qr(self.factor[:n_features])
+        left, _, _ = np.linalg.svd(triangle)
+        basis = columns @ left[:, :rank]
         largest = np.abs(basis).argmax(axis=0)
         signs = np.where(basis[largest, np.arange(basis.shape[1])] < 0.0, -1.0, 1.0)
         return np.ascontiguousarray(basis * signs)

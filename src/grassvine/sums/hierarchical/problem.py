@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from grassvine.data.tasks import Tasks
-from grassvine.foundations.errors import BasisError, DataError, PlanError
+from grassvine.foundations.errors import BasisError, PlanError
 from grassvine.problems.base import Problem
 from grassvine.sums.hierarchical.designs import Designs
 from grassvine.sums.hierarchical.prior import CoefficientPrior
@@ -32,11 +32,6 @@ class HierarchicalProblem:
 
     tasks: Tasks
     intercepts: bool = True
-
-    def __post_init__(self) -> None:
-        """Check the samples."""
-        if self.tasks.n_values == 0:
-            raise DataError("none of the tasks has a sample; pass at least one sample.")
 
     @property
     def n_items(self) -> int:

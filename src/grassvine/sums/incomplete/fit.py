@@ -143,7 +143,7 @@ def _chosen(
     known = yield from _known_values(rest, first)
     model = _without_factors(known)
     most = int((yield from agree(min(MAX_FACTORS, known.n_samples - 1, problem.n_items - 1))))
-    best, lowest, failed = model, math.inf, False
+    best, lowest = model, math.inf
     for n_factors in _numbers_of_factors(most):
         if n_factors:
             rng = stream(seed, "start", "factors", n_factors)

@@ -58,14 +58,14 @@ class ExpectedMoments:
         n_factors = self.model.n_factors
         total = np.zeros_like(block)
         # (W_i V_iᵀ) of each feature i, so that sums over missing values are matrix products.
-        pairs = (loadings[:, :, None] * block[:, None, :]).reshape(len(block), -1)
+        pairs = (loadings[:, :, None] * block[:, None, :]).reshape(len(block), n_factors * width)
         for samples in self.model.blocks(self.samples):
             missing, filled, covariances = self._completed(samples)
             total += filled.T @ (filled @ block)
             total += (missing.sum(axis=0) * self.model.noise)[:, None] * block
-            projected = (missing @ pairs).reshape(-1, n_factors, width)
-            weighted = (covariances @ projected).reshape(len(samples), -1)
-            spread = (missing.T @ weighted).reshape(-1, n_factors, width)
+            projected = (missing @ pairs).reshape(len(samples), n_factors, width)
+            weighted = (covariances @ projected).reshape(len(samples), n_factors * width)
+            spread = (missing.T @ weighted).reshape(len(block), n_factors, width)
             total += np.einsum("iq,iqc->ic", loadings, spread)
         return total
 
