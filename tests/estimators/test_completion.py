@@ -82,7 +82,7 @@ def test_every_method_predicts_better_than_means(
     assert found["rmse"] < 0.8 * error_of_means(halves)
 
 
-@pytest.mark.parametrize("method", ["exact", "exact-subspace"])
+@pytest.mark.parametrize("method", ["bayes", "map", "exact-subspace"])
 def test_what_many_learn_is_what_one_learns(
     method: str, halves: tuple[pl.DataFrame, pl.DataFrame]
 ) -> None:
@@ -197,7 +197,8 @@ def test_new_users_are_taken_in_without_learning_anew(
 
 
 def test_a_warm_start_needs_fewer_sums(halves: tuple[pl.DataFrame, pl.DataFrame]) -> None:
-    cold = MatrixCompleter(2, regularization=2.0, warm_start=True, random_state=0).fit(halves[0])
+    options: dict[str, Any] = {"method": "map", "regularization": 2.0, "random_state": 0}
+    cold = MatrixCompleter(2, warm_start=True, **options).fit(halves[0])
     first = cold.n_iter_
     again = cold.fit(halves[0])
     assert again.n_iter_ < first
@@ -220,7 +221,7 @@ def test_saved_and_loaded_it_reports_the_same(
 def test_scikit_learn_searches_and_validates(halves: tuple[pl.DataFrame, pl.DataFrame]) -> None:
     train = halves[0]
     pairs, stars = train.select("customer", "product").to_pandas(), train["stars"].to_numpy()
-    estimator = MatrixCompleter(2, regularization=2.0, on_unknown="fallback", random_state=0)
+    estimator = MatrixCompleter(2, on_unknown="fallback", random_state=0)
     scores = cross_val_score(estimator, pairs, stars, cv=KFold(3, shuffle=True, random_state=1))
     assert (scores > 0.5).all()
     search = GridSearchCV(
@@ -235,24 +236,22 @@ def test_folds_of_users_that_nobody_knows_have_a_score(
 ) -> None:
     pairs, stars = halves[0].select("customer", "product").to_pandas(), halves[0]["stars"]
     with pytest.warns(UnknownIdWarning) as warned:  # without shuffling, the users of a fold are new
-        scores = cross_val_score(
-            MatrixCompleter(2, regularization=2.0), pairs, stars, cv=3, error_score="raise"
-        )
+        scores = cross_val_score(MatrixCompleter(2), pairs, stars, cv=3, error_score="raise")
     assert len(warned) == 3 and np.isfinite(scores).all()
-    search = GridSearchCV(MatrixCompleter(regularization=2.0), {"rank": [1, 2]}, cv=2)
+    search = GridSearchCV(MatrixCompleter(), {"rank": [1, 2]}, cv=2)
     with pytest.warns(UnknownIdWarning):
         search.fit(pairs, stars)
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
 
 
 def test_without_factors_no_items_are_similar(halves: tuple[pl.DataFrame, pl.DataFrame]) -> None:
-    biases = MatrixCompleter(0, regularization=2.0).fit(halves[0])
+    biases = MatrixCompleter(0).fit(halves[0])
     with pytest.raises(DataError, match=r"rank 0, biases alone, .*; fit a model of a higher rank"):
         biases.similar_items(3)
 
 
 def test_the_agents_choose_the_rank(halves: tuple[pl.DataFrame, pl.DataFrame]) -> None:
-    for method in ("exact", "exact-subspace"):
+    for method in ("bayes", "map", "exact-subspace"):
         found = MatrixCompleter("auto", method=method, agents=2, random_state=0).fit(halves[0])
         assert 2 <= found.rank_ <= 8
         assert found.errors(halves[1])["rmse"] < 0.8 * error_of_means(halves)
@@ -261,7 +260,7 @@ def test_the_agents_choose_the_rank(halves: tuple[pl.DataFrame, pl.DataFrame]) -
 def test_progress_is_shown_by_callbacks(
     halves: tuple[pl.DataFrame, pl.DataFrame], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    estimator = MatrixCompleter(2, regularization=2.0, random_state=0).set_callbacks(ProgressBar())
+    estimator = MatrixCompleter(2, random_state=0).set_callbacks(ProgressBar())
     estimator.fit(halves[0])
     assert "MatrixCompleter" in capsys.readouterr().out
 
@@ -280,7 +279,7 @@ def test_progress_is_shown_by_callbacks(
         ({"rank": "five"}, PlanError, "^rank is 'five'; use an integer or 'auto'.$"),
         ({"regularization": "ato"}, PlanError, "^regularization is 'ato'; use a number or 'auto'."),
         ({"rho": "ato"}, PlanError, "^rho is 'ato'; use a number or 'auto'.$"),
-        ({"method": "exakt"}, PlanError, "unknown method 'exakt'; did you mean 'exact'"),
+        ({"method": "baies"}, PlanError, "unknown method 'baies'; did you mean 'bayes'"),
         ({"agents": 0}, DataError, "agents is 0"),
         (
             {"agents": 500},
@@ -295,7 +294,13 @@ def test_progress_is_shown_by_callbacks(
             "4 agents, but the data are divided among 1;",
         ),
         ({"engine": "ra"}, PlanError, "unknown engine 'ra'"),
-        ({"regularization": -1.0}, PlanError, "regularization is -1"),
+        ({"regularization": -1.0, "method": "map"}, PlanError, "regularization is -1"),
+        (
+            {"regularization": 2.0},
+            PlanError,
+            "^method 'bayes' learns how strongly to regularise; use regularization='auto', or "
+            "method='map'.$",
+        ),
         ({"method": "gossip"}, PlanError, "'gossip' needs two agents or more"),
         ({"method": "gossip", "agents": 2, "rank": "auto"}, PlanError, "cannot choose the rank"),
         ({"duplicates": "x"}, DataError, "duplicates"),
@@ -318,7 +323,7 @@ def test_before_a_fit_nothing_is_known() -> None:
 def test_the_table_is_never_changed(halves: tuple[pl.DataFrame, pl.DataFrame]) -> None:
     frame = halves[0].to_pandas()
     before = frame.copy(deep=True)
-    MatrixCompleter(2, regularization=2.0, random_state=0).fit(frame)
+    MatrixCompleter(2, random_state=0).fit(frame)
     pd.testing.assert_frame_equal(frame, before)
 
 

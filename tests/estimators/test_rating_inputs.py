@@ -12,7 +12,7 @@ from tests.estimators.test_completion import table
 from grassvine.estimators import MatrixCompleter
 from grassvine.foundations.errors import DataError
 
-OPTIONS: dict[str, Any] = {"regularization": 2.0, "random_state": 0}
+OPTIONS: dict[str, Any] = {"random_state": 0}
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from grassvine.foundations.errors import DataError, ModelError, UnknownIdWarning
 from grassvine.models.persistence import files
 from grassvine.models.persistence.id_files import read_ids, write_ids
 
-OPTIONS: dict[str, Any] = {"agents": "shop", "regularization": 2.0, "random_state": 0}
+OPTIONS: dict[str, Any] = {"agents": "shop", "random_state": 0}
 
 
 def distinct() -> pl.DataFrame:
@@ -87,7 +87,7 @@ def test_folds_with_a_column_of_owners_are_scored() -> None:
 
 def test_tables_of_one_owner_each_number_the_owners(wanted: MatrixCompleter) -> None:
     tables = [shared().filter(shop=shop).drop("shop") for shop in SHOPS]
-    found = MatrixCompleter(2, regularization=2.0, random_state=0).fit(tables)
+    found = MatrixCompleter(2, random_state=0).fit(tables)
     assert found.predict([7], [3], owners=[1])["rating"].to_list() == (
         wanted.predict(["u022"], [3])["rating"].to_list()
     )

@@ -21,6 +21,7 @@ from grassvine.models import (
     TasksModel,
 )
 from grassvine.models.persistence.forms import Model
+from grassvine.sums import BayesianModel
 
 N_ITEMS, N_USERS, RANK = 20, 60, 3
 
@@ -49,6 +50,32 @@ def ratings_model(paper: bool = False, seed: int = 0) -> RatingsModel:
     """Users 0 and 1 have rated nothing, and nobody has rated item 0."""
     seen = scarce_ratings(seed)
     part = item_part(seen, paper, seed)
+    return RatingsModel(part, part.users_from(ids("user ", N_USERS), seen))
+
+
+def bayesian_model(seed: int = 0) -> RatingsModel:
+    """The same for a Bayesian model, on the scale of the ratings of the others."""
+    seen = scarce_ratings(seed)
+    rng = stream(seed, "start", "test Bayesian model")
+    counts = np.bincount(seen.items, minlength=N_ITEMS)
+    model = BayesianModel(
+        factors=rng.standard_normal((N_ITEMS, RANK)),
+        item_biases=0.3 * rng.standard_normal(N_ITEMS),
+        centre=0.25,
+        scale=1.25,
+        noise=0.5,
+        factor_variances=0.5 + rng.random(RANK),
+        bias_variance=0.5,
+        item_precisions=0.5 + rng.random(N_ITEMS),
+        item_weights=counts * (0.5 + rng.random(N_ITEMS)),
+        user_covariance=np.eye(RANK + 1),
+        user_coefficients=0.1 * rng.standard_normal((RANK + 1, RANK + 1)),
+        mean_factors=0.1 * rng.standard_normal(RANK),
+        mean_user=0.1 * rng.standard_normal(RANK + 1),
+        new_item=0.1 * rng.standard_normal(RANK + 1),
+        interval_scale=1.5,
+    )
+    part = ItemPart.bayesian(model, ids("film ", N_ITEMS), 0.125, 0.5, counts)
     return RatingsModel(part, part.users_from(ids("user ", N_USERS), seen))
 
 
@@ -98,6 +125,7 @@ def subspace_model(seed: int = 0) -> SubspaceModel:
 MODELS: dict[str, Callable[[int], Model]] = {
     "ratings with offsets": lambda seed: ratings_model(False, seed),
     "ratings, the paper's": lambda seed: ratings_model(True, seed),
+    "ratings, Bayesian": bayesian_model,
     "ratings without users": lambda seed: RatingsModel(ratings_model(False, seed).shared),
     "tasks": lambda seed: tasks_model(True, seed),
     "tasks without intercepts": lambda seed: tasks_model(False, seed),

@@ -17,7 +17,14 @@ from grassvine.foundations.arrays import Array
 from grassvine.problems import Problem
 from grassvine.protocol import StepReport
 from grassvine.protocol.observers import AllFinished, CombinedObserver
-from grassvine.sums import BiasedFactorization, Exact, SumAgent, Validated
+from grassvine.sums import (
+    BayesianCompletionProblem,
+    BayesianFactorization,
+    BiasedFactorization,
+    Exact,
+    SumAgent,
+    Validated,
+)
 from grassvine.sums.program import Decision, Program, ProgramOutcome
 
 GRASSMANN = gv.geometry.Grassmann()
@@ -65,6 +72,12 @@ def descent_to_rounding(seed: int = 0) -> Case:
     return biased(seed, regularization=2.0, tol=0.0)
 
 
+def bayesian(data: Any = None, n_items: int = 40, **options: Any) -> Case:
+    method = BayesianFactorization(**options)
+    data = table() if data is None else data
+    return Case(n_items, 3, method, data, gv.datasets.split_users, BayesianCompletionProblem)
+
+
 LOW = gv.datasets.low_rank_ratings(60, 500, 3, oversampling=5.0, seed=1).ratings
 HARD = gv.datasets.low_rank_ratings(60, 300, 3, oversampling=1.7, condition=50.0, seed=2).ratings
 STUCK = gv.datasets.low_rank_ratings(
@@ -99,6 +112,10 @@ CASES = {
     "biased, to rounding": descent_to_rounding(),
     "biased, auto": biased(),
     "biased, auto, ranks": biased(ranks=(0, 1, 3)),
+    "bayesian": bayesian(),
+    "bayesian, biases alone": bayesian(ranks=(0,)),
+    "bayesian, ranks": bayesian(ranks=(0, 1, 3)),
+    "bayesian, few ratings": bayesian(scarce_ratings(), N_ITEMS),
 }
 
 

@@ -425,7 +425,9 @@ class RatingsModel(Described):
         """Return the k items with the most ratings, and their predictions for an unknown user."""
         counts = self.shared.counts
         order = np.argsort(-counts, kind="stable")[:k]
-        level = self.shared.centre + self.shared.item_biases[order]
+        weights, bias = self.shared.unknown_user
+        level = self.shared.centre + bias + self.shared.item_biases[order]
+        level += self.shared.factors[order] @ weights
         return np.where(counts[order] > 0, order, UNKNOWN), level
 
     def _clipped(self, ratings: Array) -> Array:

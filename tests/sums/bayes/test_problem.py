@@ -52,7 +52,9 @@ def posterior(table: gv.Ratings, model: BayesianModel, user: int, **fixed: Any) 
     features = np.append(mean_choice, 1.0)
     expected = fixed.get("h", features @ model.user_coefficients)
     prior = np.linalg.inv(model.user_covariance)
-    gram = sum(k * (np.outer(x, x) + np.diag(d)) for k, x, d in zip(kappa, rows, spread, strict=True))
+    gram = sum(
+        k * (np.outer(x, x) + np.diag(d)) for k, x, d in zip(kappa, rows, spread, strict=True)
+    )
 
     def solved(tau: float) -> tuple[Array, Array, float]:
         precision = tau / model.noise * gram + prior
@@ -81,7 +83,9 @@ def posterior(table: gv.Ratings, model: BayesianModel, user: int, **fixed: Any) 
     }  # fmt: skip
 
 
-def by_the_book(table: gv.Ratings, model: BayesianModel) -> tuple[list[Array], list[dict[str, Any]]]:
+def by_the_book(
+    table: gv.Ratings, model: BayesianModel
+) -> tuple[list[Array], list[dict[str, Any]]]:
     """The sums over all users with ratings, and the posteriors."""
     rank = model.rank
     shapes = [(model.n_items, rank), (model.n_items, 3), *[(rank + 1, rank + 1)] * 4, (3,)]
@@ -114,7 +118,9 @@ def test_the_kernel_follows_the_definition(rank: int, seed: int, scarce: bool) -
     found = problem.evaluate(model)
     # Covariances have condition numbers up to about 1e4.
     for one, other in zip(found.sums, wanted, strict=True):
-        np.testing.assert_allclose(one, other, rtol=0, atol=1e-9 * (1 + np.abs(other).max(initial=0)))
+        np.testing.assert_allclose(
+            one, other, rtol=0, atol=1e-9 * (1 + np.abs(other).max(initial=0))
+        )
     rated = np.diff(table.starts) > 0
     means = problem.solve(model)
     np.testing.assert_allclose(means[rated], [one["mean"] for one in users], rtol=1e-8, atol=1e-8)

@@ -122,5 +122,5 @@ class BayesianFactorization:
 
     def _most_sums(self) -> int:
         n_ranks = len({*self.ranks, 0}) if len(self.ranks) > 1 else 1
-        held_out = SET_UP_SUMS + n_ranks * (self.max_iter + 1) + 2
+        held_out = SET_UP_SUMS + n_ranks * (self.max_iter + 2) + 1
         return held_out + SET_UP_SUMS + self.max_iter

@@ -1,8 +1,8 @@
 """What is learned on ratings that every agent holds out: the rank, and the width of intervals.
 
-Only sums are sent. Each candidate is fitted to the rest. Factors must beat the biases alone by more
-than one standard error of the mean difference of squared errors. The model is then fitted to all
-ratings at the rank of the best candidate.
+Only sums are sent. Candidates are fitted to the rest, in ascending order of their ranks. One must
+beat the best so far by more than one standard error of the mean difference of squared errors. The
+model is then fitted to all ratings at the rank of the best.
 
 The posterior says how far a prediction may be off. Where ratings are few, that depends on the
 prior: then the share of the held-out ratings inside the 90 % interval is counted at a range of
@@ -24,9 +24,7 @@ from grassvine.sums.bayes.problem import BayesianCompletionProblem
 from grassvine.sums.program import Iterate, Subprogram, agree, all_reduce, decide
 from grassvine.sums.progress import CandidateLog
 
-# A larger rank must reduce the held-out error by more than this fraction, in one of two steps.
-MARGIN = 1e-4
-N_RANKS_NO_CHANGE = 2
+N_RANKS_NO_CHANGE = 2  # candidates without improvement, after which the search ends
 # The level at which intervals are calibrated, its normal quantile, and the scales that are counted.
 LEVEL, QUANTILE = 0.9, 1.6448536269514722
 SCALES = np.exp(np.linspace(math.log(0.25), math.log(8.0), 300))
@@ -35,10 +33,9 @@ STANDARD_ERRORS = 2.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
-    """A fitted rank, its held-out mean squared error, and its row in the table of candidates."""
+    """A fitted rank, and its row in the table of candidates."""
 
     iterate: BayesianIterate
-    error: float
     row: int
 
     @property
@@ -64,14 +61,14 @@ class HeldOut:
             return float(residuals @ residuals), float(len(residuals))
 
         error, count = yield from all_reduce(iterate, own)
-        mean = float(error) / max(float(count), 1.0)
-        return Candidate(iterate, mean, log.record(rank=rank, rmse=math.sqrt(mean)))
+        rmse = math.sqrt(float(error) / max(float(count), 1.0))
+        return Candidate(iterate, log.record(rank=rank, rmse=rmse))
 
-    def is_better(self, candidate: Candidate, alone: Candidate) -> Subprogram[bool]:
-        """Decide whether a candidate beats the biases alone by more than one standard error."""
+    def is_better(self, candidate: Candidate, best: Candidate) -> Subprogram[bool]:
+        """Decide whether a candidate beats another by more than one standard error."""
 
         def own() -> tuple[float, float, float]:
-            errors = [self._residuals(one.model) ** 2 for one in (candidate, alone)]
+            errors = [self._residuals(one.model) ** 2 for one in (candidate, best)]
             gains = errors[1] - errors[0]
             return float(gains.sum()), float(gains @ gains), float(len(gains))
 
@@ -116,19 +113,17 @@ def held_out(
 def choose(
     data: HeldOut, start: Array, ranks: Sequence[int], n_iter: int, log: CandidateLog
 ) -> Subprogram[Candidate]:
-    """Return the best of several ranks, in ascending order; 0 must be one of them."""
-    alone = best = yield from data.fit(start, 0, n_iter, log)
+    """Return the best of several ranks and the biases alone."""
+    best = yield from data.fit(start, 0, n_iter, log)
     n_no_change = 0
     for rank in sorted(set(ranks) - {0}):
         candidate = yield from data.fit(start, rank, n_iter, log)
-        if (yield from decide(candidate.error < (1.0 - MARGIN) * best.error)):
+        if (yield from data.is_better(candidate, best)):
             best, n_no_change = candidate, 0
         else:
             n_no_change += 1
         if n_no_change == N_RANKS_NO_CHANGE:
             break
-    if best is not alone and not (yield from data.is_better(best, alone)):
-        best = alone
     log.chosen = best.row
     return best
 
