@@ -375,6 +375,7 @@ class MatrixCompleter(DecentralizedCompleter):
             n_agents,
             squares=table.squares(table.mean()),
             share=CONSENSUS_SHARE,
+            alone="bayes",
         )
         return subspace(rank, regularization, table.mean(), method)
 
