@@ -14,9 +14,8 @@ import grassvine as gv
 @pytest.fixture
 def run(grassvine: Command, ratings: Path) -> Path:
     folder = ratings.with_name("run")
-    done = grassvine(
-        "complete", ratings, "--rank", 2, "--method", "map", "--agents", 3, "--run", folder
-    )
+    options = ("--rank", 2, "--method", "map", "--agents", 3, "--run", folder)
+    done = grassvine("complete", ratings, *options)
     assert done.code == 0 and f"run: {folder}" in done.err
     return folder
 

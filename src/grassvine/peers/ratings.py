@@ -11,14 +11,19 @@ from grassvine.estimators.completion import CONSENSUS_SHARE
 from grassvine.foundations.arrays import Array
 from grassvine.gossip import Gossip
 from grassvine.models import BiasedSolver, ItemPart, RatingsModel, SubspaceSolver, UserPart
-from grassvine.peers.learning import EXACT, Learning
+from grassvine.peers.learning import BAYES, MAP, Learning
 from grassvine.peers.methods import gossip_of
 from grassvine.peers.plausible import are_counts, require_plausible, within
 from grassvine.peers.support import require_support
 from grassvine.peers.totals import Totals
 from grassvine.problems import CompletionProblem, Problem
 from grassvine.protocol.agent import State
-from grassvine.sums import BiasedCompletionProblem, BiasedModel
+from grassvine.sums import (
+    BayesianCompletionProblem,
+    BayesianModel,
+    BiasedCompletionProblem,
+    BiasedModel,
+)
 from grassvine.sums.program import Iterate, Subprogram, all_reduce
 
 COUNTS, RANGES = "total.counts", "total.ranges"
@@ -61,8 +66,10 @@ class MemberRatings:
         """The number of ratings to learn from."""
         return self.ratings.n_values
 
-    def evaluate(self, model: BiasedModel) -> Any:
-        """Return the cost of the model with biases, and its derivatives."""
+    def evaluate(self, model: Any) -> Any:
+        """Return the cost of a model with biases, and its derivatives."""
+        if isinstance(model, BayesianModel):
+            return BayesianCompletionProblem(self.ratings).evaluate(model)
         return BiasedCompletionProblem(self.ratings).evaluate(model)
 
     def sums_before(self, number: int, iterate: Iterate) -> Subprogram[Totals]:
@@ -103,10 +110,12 @@ class MemberRatings:
             )
 
     def problem(self, totals: Totals) -> Problem:
-        """Return the model with biases, or the paper's formulation."""
+        """Return a model with biases, or the paper's formulation."""
         choice, ratings = self.learning.method, self._supported(totals)
         require_support(float(totals[NUMBERS][0]), "users", self.learning.min_support)
-        if choice.name == EXACT:
+        if choice.name == BAYES:
+            return BayesianCompletionProblem(ratings)
+        if choice.name == MAP:
             return BiasedCompletionProblem(ratings)
         if choice.regularization == "auto":
             return CompletionProblem(ratings)
@@ -161,8 +170,12 @@ class MemberRatings:
             float(totals[RANGES][:, 0].min()),
             float(totals[RANGES][:, 1].max()),
         )
-        factors, biases, centre, solver = self._fitted(state, _centre(totals))
         few = totals[COUNTS] < self.learning.min_support
+        counts = np.where(few, 0, np.round(totals[COUNTS])).astype(np.int64)
+        if self.learning.method.name == BAYES:
+            model = BayesianModel.from_arrays(state)
+            return ItemPart.bayesian(model, self.items, lowest, highest, counts)
+        factors, biases, centre, solver = self._fitted(state, _centre(totals))
         if self.learning.min_support > 1:
             factors, biases = np.where(few[:, None], 0.0, factors), np.where(few, 0.0, biases)
         return ItemPart(
@@ -173,7 +186,7 @@ class MemberRatings:
             solver=solver,
             lowest=lowest,
             highest=highest,
-            counts=np.where(few, 0, np.round(totals[COUNTS])).astype(np.int64),
+            counts=counts,
         )
 
     def _fitted(
@@ -181,7 +194,7 @@ class MemberRatings:
     ) -> tuple[Array, Array, float, BiasedSolver | SubspaceSolver]:
         """Return factors, item biases, centre and how users are solved."""
         choice = self.learning.method
-        if choice.name == EXACT:
+        if choice.name == MAP:
             model = BiasedModel.from_arrays(state)
             solver = BiasedSolver(model.regularization, model.bias_regularization)
             return model.factors, model.item_biases, model.centre, solver

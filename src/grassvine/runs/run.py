@@ -1,5 +1,6 @@
 """Run a plan on problems."""
 
+import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -69,17 +70,29 @@ class Run(Described):
     @cached_property
     def mean(self) -> Array:
         """The Fréchet mean of the agents' bases."""
+        if not any(self._distinct):
+            return self.bases[0]
         with one_blas_thread():
             return self.plan.geometry.mean(self.bases)
 
     @cached_property
+    def _distinct(self) -> tuple[int, ...]:
+        """The first agent whose basis has the same bits as that of each agent."""
+        first: dict[bytes, int] = {}
+        digests = (hashlib.sha256(basis.tobytes()).digest() for basis in self.bases)
+        return tuple(first.setdefault(digest, agent) for agent, digest in enumerate(digests))
+
+    @cached_property
     def neighbour_distance(self) -> float:
         """The largest distance between the final bases of two linked agents."""
+        of = self._distinct
+        pairs = {(of[one], of[other]) for one, other in self.plan.network.edges}
         with one_blas_thread():
             return max(
                 (
                     self.plan.geometry.distance(self.bases[one], self.bases[other])
-                    for one, other in self.plan.network.edges
+                    for one, other in sorted(pairs)
+                    if one != other
                 ),
                 default=0.0,
             )
