@@ -124,3 +124,27 @@ def test_mistakes_are_told_in_the_words_of_the_command(
     done = grassvine("implicit", bad)
     assert done.code == 3 and "1 of 2 counts is negative (line 3)" in done.err
     assert json.loads(grassvine("inspect", model, "--json").out)["kind"] == "ranking"
+
+
+def test_a_model_of_ratings_recommends_what_is_chosen(
+    grassvine: Command, ratings: Path, tmp_path: Path
+) -> None:
+    model, plain = tmp_path / "rated", tmp_path / "plain"
+    assert grassvine("complete", ratings, "--rank", 2, "-o", model).code == 0
+    chosen = grassvine("recommend", model, "--user", 101, "-k", 3, "--json")
+    rows = chosen.object["recommendations"]
+    assert len(rows) == 3 and all(row["lower"] <= row["rating"] <= row["upper"] for row in rows)
+    rated = grassvine("recommend", model, "--user", 101, "--score", "rating", "-k", 3, "--json")
+    assert [row["score"] for row in rated.object["recommendations"]] == sorted(
+        (row["score"] for row in rated.object["recommendations"]), reverse=True
+    )
+    assert grassvine("recommend", model, "--user", 101, "--score", "cautious").code == 0
+    why = grassvine("explain", model, "--user", 101, "--item", rows[0]["item"], "--json").object
+    assert why["score"] == pytest.approx(rows[0]["score"], abs=1e-10)
+    done = grassvine("complete", ratings, "--rank", 2, "--no-learn-choices", "-o", plain)
+    assert done.code == 0
+    assert "rating" not in grassvine("recommend", plain, "--user", 101).out.splitlines()[0]
+    done = grassvine("recommend", plain, "--user", 101, "--score", "chosen")
+    assert done.code == 3 and "has not learned what users choose" in done.err
+    done = grassvine("recommend", model, "--user", 101, "--score", "ratings")
+    assert done.code == 3 and "--score is 'ratings'; did you mean 'rating'" in done.err
