@@ -9,7 +9,10 @@ import polars as pl
 import pytest
 from scipy.linalg import subspace_angles
 from sklearn.base import clone
+from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
+from sklearn.experimental import enable_iterative_imputer  # noqa: F401
+from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
@@ -273,3 +276,110 @@ def test_samples_whose_products_would_overflow_are_refused() -> None:
         DecentralizedPCA(2).fit(x)
     x[3, 4] = 1e50
     assert np.isfinite(DecentralizedPCA(2).fit(x).components_).all()
+
+
+# Missing values
+
+
+def with_holes(x: Array, share: float = 0.2, seed: int = 0) -> Array:
+    return np.where(stream(seed, "data", "holes").random(x.shape) < share, np.nan, x)
+
+
+@pytest.mark.parametrize("options", [{"agents": 4}, {"agents": 10, "network": "star"}], ids=str)
+def test_agents_fit_samples_with_holes_like_one_owner(options: dict[str, Any]) -> None:
+    x = with_holes(samples())
+    alone = DecentralizedPCA(RANK, random_state=0).fit(x)
+    many = DecentralizedPCA(RANK, random_state=0, **options).fit(x)
+    np.testing.assert_allclose(many.components_, alone.components_, atol=1e-8)
+    np.testing.assert_allclose(many.explained_variance_, alone.explained_variance_, rtol=1e-9)
+    np.testing.assert_allclose(many.transform(x), alone.transform(x), atol=1e-7)
+    assert many.agreement_ < 1e-6 and many.validation_path_ is not None
+    assert "missing values follow from" in many.stop_reason_
+
+
+def test_few_holes_hardly_change_the_components() -> None:
+    x = samples(300)
+    complete = DecentralizedPCA(RANK, random_state=0).fit(x)
+    holed = x.copy()
+    holed[5, 2] = holed[100, 7] = np.nan
+    found = DecentralizedPCA(RANK, random_state=0).fit(holed)
+    np.testing.assert_allclose(found.components_, complete.components_, atol=0.02)
+    np.testing.assert_allclose(found.explained_variance_, complete.explained_variance_, rtol=0.01)
+    known = ~np.isnan(holed).any(axis=1)
+    wanted = (x[known] - found.mean_) @ found.components_.T
+    np.testing.assert_allclose(found.transform(holed)[known], wanted, atol=1e-12)
+    share = DecentralizedPCA(0.9, random_state=0).fit(holed)
+    assert share.n_components_ == DecentralizedPCA(0.9, random_state=0).fit(x).n_components_
+
+
+@pytest.mark.filterwarnings("ignore:.IterativeImputer. Early stopping")
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.6])
+def test_images_with_holes_are_filled_better_than_by_imputers(share: float) -> None:
+    images = load_digits().data[:600]
+    x = with_holes(images, share)
+    keep = ~np.isnan(x).all(axis=0)
+    x, images = x[:, keep], images[:, keep]
+    holes, centred = np.isnan(x), images - images.mean(axis=0)
+    found = DecentralizedPCA(5, agents=3, random_state=0).fit(x)
+
+    def captured(components: Array) -> float:
+        return float(np.sum((centred @ components.T) ** 2))
+
+    def error(filled: Array) -> float:
+        return float(np.mean((filled - images)[holes] ** 2))
+
+    best = captured(PCA(5).fit(images).components_)
+    lost = best - captured(found.components_)
+    iterative = IterativeImputer(max_iter=3, n_nearest_features=20, random_state=0)
+    others: list[Any] = [SimpleImputer(), iterative]
+    if share > 0.1:  # before, the nearest neighbours know more than any linear model
+        others.append(KNNImputer())
+    for imputer in others:
+        filled = imputer.fit_transform(x)
+        assert error(found.impute(x)) < error(filled)
+        # Of the variance of the complete images, at most .1 % less.
+        assert lost < best - captured(PCA(5).fit(filled).components_) + 1e-3 * best
+    filled = SimpleImputer().fit_transform(x)
+    assert lost < 0.5 * (best - captured(PCA(5).fit(filled).components_))
+
+
+def test_models_of_complete_samples_transform_those_with_holes() -> None:
+    x = samples(300)
+    model = DecentralizedPCA(RANK, random_state=0).fit(x)
+    holed = with_holes(x, 0.1)
+    wrong = np.abs(model.transform(holed) - model.transform(x))
+    filled = np.where(np.isnan(holed), x.mean(axis=0), holed)
+    assert np.mean(wrong) < 0.7 * np.mean(np.abs(model.transform(filled) - model.transform(x)))
+    np.testing.assert_array_equal(model.impute(x), x)
+    restored = model.inverse_transform(model.transform(holed))
+    assert restored.shape == x.shape and np.isfinite(restored).all()
+
+
+def test_holes_come_from_any_library_and_are_saved(tmp_path: Path) -> None:
+    x = with_holes(samples())
+    plain = DecentralizedPCA(RANK, random_state=0).fit(x)
+    polars = pl.DataFrame(x, schema=NAMES).fill_nan(None)
+    for frame in (pd.DataFrame(x, columns=NAMES), polars):
+        found = DecentralizedPCA(RANK, random_state=0).fit(frame)
+        np.testing.assert_array_equal(found.components_, plain.components_)
+        np.testing.assert_array_equal(found.transform(frame), plain.transform(x))
+    again = DecentralizedPCA.load(plain.save(tmp_path / "model"))
+    np.testing.assert_array_equal(again.transform(x), plain.transform(x))
+    np.testing.assert_array_equal(again.impute(x), plain.impute(x))
+    owners = np.arange(len(x)) % 3
+    assert len(DecentralizedPCA(RANK, random_state=0).fit(x, owners=owners).subspaces_) == 3
+
+
+def test_holes_that_cannot_be_are_reported() -> None:
+    x = with_holes(samples())
+    with pytest.raises(
+        DataError, match=r"values of the samples are missing, which method 'gossip'"
+    ):
+        DecentralizedPCA(RANK, method="gossip", agents=2).fit(x)
+    x[:, 4] = np.nan
+    with pytest.raises(DataError, match="the feature 'x4' has no values at all; remove it"):
+        DecentralizedPCA(RANK).fit(x)
+    x[:, 4] = 1.0
+    x[0, 0] = np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        DecentralizedPCA(RANK).fit(x)

@@ -161,7 +161,7 @@ def test_an_agent_without_samples_changes_nothing(n_features: int) -> None:
     np.testing.assert_allclose(prior.mean, fitted(tasks).prior.mean, atol=1e-12)
 
 
-def wide(n_tasks: int = 25, size: int = 30, n_features: int = 260) -> gv.Tasks:
+def wide(n_tasks: int = 20, size: int = 60, n_features: int = 205) -> gv.Tasks:
     """Few directions of many features matter, and to each task differently."""
     rng = stream(0, "data", "tasks of many features")
     scales = np.arange(1.0, n_features + 1.0) ** -0.5
@@ -172,32 +172,33 @@ def wide(n_tasks: int = 25, size: int = 30, n_features: int = 260) -> gv.Tasks:
     return gv.Tasks(tuple(x), tuple(y))
 
 
+@pytest.mark.slow
 def test_many_features_are_reduced_to_few_directions() -> None:
     train, test = hold_out_samples(wide(), 0.4, seed=0)
     made = fitted(train)
     prior, designs = made.prior, Designs.of(train, intercepts=True)
-    assert prior.factor.shape == (261, 101) and np.ptp(prior.diagonal[:-1]) >= 0.0
+    assert prior.factor.shape == (206, 101)
     asked = [np.column_stack([x, np.ones(len(x))]) for x in test.features]
     numbers = np.repeat(np.arange(train.n_tasks), [len(x) for x in asked])
     rows, wanted = np.concatenate(asked), np.concatenate(test.targets)
     errors = np.sum(rows * prior.solve(designs)[numbers], axis=1) - wanted
+    scales = np.concatenate(train.features).std(axis=0)
     pooled = RidgeCV(np.logspace(-2, 4, 13)).fit(
-        np.concatenate(train.features), np.concatenate(train.targets)
+        np.concatenate(train.features) / scales, np.concatenate(train.targets)
     )
-    alike = pooled.predict(np.concatenate(test.features)) - wanted
+    alike = pooled.predict(np.concatenate(test.features) / scales) - wanted
     assert np.mean(errors**2) < 0.9 * np.mean(alike**2)
     deviations = np.sqrt(prior.variances(designs, numbers, rows))
-    # The directions are chosen by the targets; without the trial, .69 would be inside.
+    # The directions are chosen by the targets, which the trial makes up for.
     assert 0.8 < np.mean(np.abs(errors) < 1.645 * deviations) < 0.97
-    plan = gv.Plan(260, 1, gv.networks.ring(5), EmpiricalBayes())
+    plan = gv.Plan(205, 1, gv.networks.ring(5), EmpiricalBayes())
     problems = [HierarchicalProblem(part) for part in gv.datasets.split_tasks(train, 5)]
     result = gv.run(plan, problems)
     found = CoefficientPrior.from_arrays(result.states[3])
     solved = found.solve(designs)
     np.testing.assert_allclose(solved, prior.solve(designs), atol=1e-7 * np.abs(solved).max())
-    # No message has d(d+1)/2 numbers: 261·262 here.
-    per_sum = result.bytes / result.messages
-    assert per_sum < 8 * (2 * 101 * 102 + 500)
+    # About q(q+1) numbers each, whatever the number of features, and blocks of ten columns.
+    assert result.bytes / result.messages < 8 * (101 * 102 + 500)
 
 
 def test_units_do_not_matter() -> None:

@@ -12,6 +12,7 @@ many rows as there are coefficients.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -37,7 +38,7 @@ class Block:
     counts: Array
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Designs:
     """R_t and q_t of all tasks below each other, the number of rows of each, ρ_t, sample counts."""
 
@@ -91,8 +92,12 @@ class Designs:
         gradients: Array = np.diff(sums[ends], axis=0)
         return gradients
 
-    def blocks(self) -> Iterator[Block]:
-        """Yield all tasks with samples, those of similar size together."""
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """All tasks with samples, those of similar size together."""
+        return tuple(self._blocks())
+
+    def _blocks(self) -> Iterator[Block]:
         starts = np.cumsum(self.sizes) - self.sizes
         filled = np.flatnonzero(self.counts)
         order = filled[np.argsort(self.sizes[filled], kind="stable")]

@@ -31,7 +31,7 @@ from grassvine.sums.program import Iterate, Program, ProgramOutcome, Subprogram,
 
 # With more features than this, the covariance is full in so many directions of them.
 MAX_FULL, BLOCK_WIDTH, N_BLOCKS = 200, 10, 10
-HELD_OUT = 0.1
+HELD_OUT, TRIAL_TOL = 0.1, 1.0
 SETUP_SUMS = 2 + N_BLOCKS
 # Directions of the subspace that are shown if nobody asks for another number.
 FEW_DIRECTIONS = 10
@@ -87,7 +87,7 @@ def fit_hierarchical(
     if problem.n_items <= MAX_FULL:
         return (yield from _fit(problem, plan))
     rest, held = _held_out(problem, seed)
-    trial = yield from _fit(rest, plan)
+    trial = yield from _fit(rest, replace(plan, tol=max(plan.tol, TRIAL_TOL)))
     assert isinstance(trial.iterate, HierarchicalIterate)
     prior = trial.iterate.prior
     squares, count = yield from all_reduce(

@@ -115,7 +115,7 @@ def own_sums(designs: Designs, here: Parameters) -> tuple[tuple[Array | float, .
     size, noise = len(prior.mean), prior.noise
     gradient, information, squares = np.zeros(size), np.zeros((size, size)), np.zeros((size, size))
     cost = squared_error = expected = outside = 0.0
-    for block in designs.blocks():
+    for block in designs.blocks:
         found = whole.posterior(block)
         own_cost, own_error = whole.errors_of(block, found)
         gradients, rows = found.gradients, found.rows

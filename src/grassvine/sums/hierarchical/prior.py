@@ -112,14 +112,14 @@ class CoefficientPrior:
     def solve(self, designs: Designs) -> Array:
         """Return the posterior means, tasks×coefficients; m for a task without samples."""
         solved = np.tile(self.mean, (len(designs.sizes), 1))
-        for block in designs.blocks():
+        for block in designs.blocks:
             solved[block.tasks] += self.covary(self.posterior(block).gradients.T).T
         return solved
 
     def fit(self, designs: Designs) -> tuple[float, float]:
         """Return −log p(y | m, S, σ²), and the squared error of the posterior means."""
         cost = squared_error = 0.0
-        for block in designs.blocks():
+        for block in designs.blocks:
             found = self.posterior(block)
             own_cost, own_error = self.errors_of(block, found)
             cost, squared_error = cost + own_cost, squared_error + own_error
@@ -148,7 +148,7 @@ class CoefficientPrior:
         """
         variances = self._variances(samples, None)
         order = np.argsort(numbers, kind="stable")
-        for block in designs.blocks():
+        for block in designs.blocks:
             found = self.posterior(block)
             first = np.searchsorted(numbers[order], block.tasks, side="left")
             last = np.searchsorted(numbers[order], block.tasks, side="right")
