@@ -11,18 +11,18 @@ from grassvine.jobs import compared_methods
 
 
 def test_methods_stand_side_by_side(grassvine: Command, ratings: Path) -> None:
-    options = ("--methods", "exact,rtrmc,item-means", "--splits", 3, "--rank", 2, "--agents", 2)
+    options = ("--methods", "bayes,rtrmc,item-means", "--splits", 3, "--rank", 2, "--agents", 2)
     found = grassvine("compare", ratings, *options, "--json").object
     rows = {row["method"]: row for row in found["methods"]}
-    assert list(rows) == ["exact", "rtrmc", "item-means"]
+    assert list(rows) == ["bayes", "rtrmc", "item-means"]
     for row in rows.values():
         assert row["rmse_mean"] == pytest.approx(np.mean(row["rmse"]))
         assert row["mae_sd"] == pytest.approx(np.std(row["mae"], ddof=1))
         assert len(row["rmse"]) == 3
-    assert rows["exact"]["rmse_p"] is None
+    assert rows["bayes"]["rmse_p"] is None
     assert 0.0 <= rows["item-means"]["rmse_p"] <= 1.0
     assert found["n_test"] == 3 * 64 and found["not_installed"] == {}
-    shown = grassvine("compare", ratings, "--methods", "item-means,exact", "--splits", 1).out
+    shown = grassvine("compare", ratings, "--methods", "item-means,bayes", "--splits", 1).out
     assert "item-means" in shown and "RMSE" in shown
 
 
@@ -31,8 +31,8 @@ def test_biases_are_a_rival(grassvine: Command, ratings: Path) -> None:
     found = grassvine("compare", ratings, "--methods", "biases,item-means", *options)
     biases, means = found.object["methods"]
     assert [biases["method"], means["method"]] == ["biases", "item-means"]
-    # The same model as --rank 0 of the exact method, whatever the rank of the others.
-    ours = grassvine("compare", ratings, "--methods", "exact", "--splits", 2, "--rank", 0, "--json")
+    # The same model as --rank 0 of method map, whatever the rank of the others.
+    ours = grassvine("compare", ratings, "--methods", "map", "--splits", 2, "--rank", 0, "--json")
     assert biases["rmse"] == pytest.approx(ours.object["methods"][0]["rmse"], rel=1e-12)
     assert biases["rmse"] != means["rmse"]
 
@@ -70,8 +70,8 @@ def test_cmfrec_predicts_ratings(grassvine: Command, ratings: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--methods", "exact,itemmeans"], "unknown method 'itemmeans'; did you mean 'item-means'"),
-        (["--methods", "exact,exact"], "name each method once"),
+        (["--methods", "bayes,itemmeans"], "unknown method 'itemmeans'; did you mean 'item-means'"),
+        (["--methods", "bayes,bayes"], "name each method once"),
         (["--splits", "0"], "splits is 0; choose a number of at least 1."),
         (["--holdout", "0"], "a comparison needs held-out ratings"),
     ],

@@ -106,10 +106,10 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "--agents is 0, but there are 40 users and each agent needs one; choose",
         ),
         ("complete r.csv --seed -1", 3, "--seed is -1; choose a number of at least 0"),
-        ("complete r.csv --regularization -1", 3, "--regularization is -1; choose"),
-        ("complete r.csv --method gossip", 3, "use --agents 2, or --method exact, which supports"),
+        ("complete r.csv --method map --regularization -1", 3, "--regularization is -1; choose"),
+        ("complete r.csv --method gossip", 3, "use --agents 2, or --method bayes, which supports"),
         ("complete r.csv --method gossip --max-iter 0", 3, "--max-iter is 0; choose"),
-        ("complete r.csv --method gossip --rank auto", 3, "for --rank, or --method exact."),
+        ("complete r.csv --method gossip --rank auto", 3, "for --rank, or --method bayes."),
         ("complete r.csv --duplicates frist", 3, "--duplicates is 'frist'; choose from error"),
         ("complete r.csv --skip-rows 999", 3, "--skip-rows is 999, but"),
         ("complete r.csv --encoding nonsense", 3, "--encoding is 'nonsense', by which"),
@@ -163,7 +163,7 @@ def test_what_was_detected_is_reported_on_failure(grassvine: Command, tables: Pa
 
 def test_a_saved_model_speaks_flags_too(grassvine: Command, tables: Path, tmp_path: Path) -> None:
     model = tmp_path / "model"
-    fit = ("complete", tables / "r.csv", "--rank", 1, "--regularization", 1, "-o", model)
+    fit = ("complete", tables / "r.csv", "--rank", 1, "-o", model)
     assert grassvine(*fit).code == 0
     again = grassvine(*fit)
     assert again.code == 7 and again.err.endswith("choose another path, or use --overwrite.\n")
@@ -181,7 +181,7 @@ def test_other_encodings_and_skipped_lines_are_read(grassvine: Command, tmp_path
         ["user,item,rating", *(f"é{k // 5},{k % 5},{k % 4}" for k in range(40))]
     )
     (tmp_path / "x.csv").write_bytes(text.encode("latin-1"))
-    read = ("--rank", 1, "--regularization", 1, "--skip-rows", 1, "--encoding", "latin-1", "--json")
+    read = ("--rank", 1, "--skip-rows", 1, "--encoding", "latin-1", "--json")
     found = grassvine("complete", tmp_path / "x.csv", *read, "--run", tmp_path / "run").object
     assert (found["n_users"], found["n_items"]) == (8, 5)
     assert grassvine("rerun", tmp_path / "run").code == 0

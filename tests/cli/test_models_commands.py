@@ -194,7 +194,7 @@ def test_a_model_is_described_for_the_eye(grassvine: Command, model: Path) -> No
     shown = grassvine("inspect", model).out
     for part in ("kind", "ratings", "private part", "users.arrow", "train_rmse", "written by"):
         assert part in shown
-    assert ", bias_regularization " in shown and "{" not in shown
+    assert ", interval_scale " in shown and "{" not in shown
 
 
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e[red]films\r"

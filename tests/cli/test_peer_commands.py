@@ -34,7 +34,7 @@ def houses(grassvine: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     write_ratings(tmp_path / "ratings.csv", rating_lines())
     drafted = grassvine(
         *("peer", "plan", "clinic-a.card", "clinic-b.card", "--kind", "ratings"),
-        *("--items", "ratings.csv", "--rank", 2, "--regularization", 3, "-o", "plan.toml"),
+        *("--items", "ratings.csv", "--rank", 2, "-o", "plan.toml"),
     )
     assert drafted.code == 0, drafted.err
     return tmp_path
@@ -109,8 +109,6 @@ def test_a_plan_is_the_same_for_all(grassvine: Command, houses: Path) -> None:
             "ratings.csv",
             "--rank",
             2,
-            "--regularization",
-            3,
             "-o",
             "again.toml",
             "--json",
@@ -340,7 +338,7 @@ def test_two_processes_join_over_tls(
     write_ratings(tmp_path / "ratings.csv", rating_lines())
     drafted = grassvine(
         *("peer", "plan", "clinic-a.card", "clinic-b.card", "--kind", "ratings"),
-        *("--items", "ratings.csv", "--rank", 2, "--regularization", 3),
+        *("--items", "ratings.csv", "--rank", 2),
         *("-o", "plan.toml", "--patience", 60, "--json"),
     ).object
     tables = split_by_owner(tmp_path)

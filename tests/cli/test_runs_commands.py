@@ -14,7 +14,8 @@ import grassvine as gv
 @pytest.fixture
 def run(grassvine: Command, ratings: Path) -> Path:
     folder = ratings.with_name("run")
-    done = grassvine("complete", ratings, "--rank", 2, "--agents", 3, "--run", folder)
+    options = ("--rank", 2, "--method", "map", "--agents", 3, "--run", folder)
+    done = grassvine("complete", ratings, *options)
     assert done.code == 0 and f"run: {folder}" in done.err
     return folder
 
@@ -217,7 +218,7 @@ def test_plots_are_replaced_only_on_request(
     grassvine: Command, ratings: Path, tmp_path: Path
 ) -> None:
     run, out = tmp_path / "run", tmp_path / "pictures"
-    fit = ("complete", ratings, "--rank", 1, "--regularization", 1, "--run", run)
+    fit = ("complete", ratings, "--rank", 1, "--run", run)
     assert grassvine(*fit).code == 0
     out.mkdir()
     (out / "network.png").write_text("mine")

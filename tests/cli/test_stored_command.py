@@ -21,7 +21,14 @@ def test_stored_data_give_the_same_result_as_data_in_memory(
     here = grassvine("complete", parquet, *ASKED).object
     done = grassvine("complete", parquet, *ASKED, "--stored", "--engine", engine)
     unknown = {name for name, value in done.object.items() if value is None}
-    assert unknown == {"train_rmse", "train_mae", "test_rmse", "test_mae", "test_known"}
+    assert unknown == {
+        "train_rmse",
+        "train_mae",
+        "test_rmse",
+        "test_mae",
+        "test_known",
+        "test_coverage",
+    }
     assert set(done.object) == set(here)
     for name in ("n_users", "n_items", "n_ratings", "n_agents", "bytes", "stop_reason"):
         assert done.object[name] == here[name]

@@ -89,7 +89,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("words")
     rows = [f"ρ{k // 4},é{k % 4},{k % 3}" for k in range(24)]
     (folder / "x.csv").write_text("\n".join(["user,item,rating", *rows]), encoding="utf-8")
-    fit = ("--rank", "1", "--regularization", "1", "-o", str(folder / "model"))
+    fit = ("--rank", "1", "-o", str(folder / "model"))
     assert call("complete", str(folder / "x.csv"), *fit, PYTHONIOENCODING="ascii").returncode == 0
     return folder / "model"
 

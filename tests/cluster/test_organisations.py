@@ -40,7 +40,7 @@ def test_four_organisations_learn_one_model(tmp_path: Path) -> None:
     ratings = real_file("ml-100k/u.data")
     with organisations(tmp_path, DELAY) as four, ExitStack() as stack:
         four.divide(ratings)
-        plan = four.draft("--rank", 3, "--regularization", 10)
+        plan = four.draft("--rank", 3)
         assert plan["links"] == [["b", "a"], ["c", "a"], ["d", "b"]]
         assert four.connects() == []
         processes = [stack.enter_context(one.joining(plan["words"])) for one in four.houses]

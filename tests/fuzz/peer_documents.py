@@ -28,7 +28,7 @@ def texts() -> tuple[tuple[str, ...], tuple[str, ...]]:
             for letter, address in (("a", "a.example:443"), ("b", "[::1]:8443"), ("c", None))
         ]
     what = [
-        Learning("ratings", ("x", "y", "z"), 2, MethodChoice.of("ratings", "exact", {}), 1.0, 5.0),
+        Learning("ratings", ("x", "y", "z"), 2, MethodChoice.of("ratings", "map", {}), 1.0, 5.0),
         Learning("ratings", (1, 2, 30), 1, MethodChoice.of("ratings", "gossip", {"max_iter": 9})),
         Learning(
             "tasks", ("f", "g"), 1, MethodChoice.of("tasks", "exact", {}), target="y", task="t"

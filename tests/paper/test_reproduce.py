@@ -372,9 +372,9 @@ def test_the_exact_method_predicts_as_the_batch_method_does_whoever_holds_the_ra
     file = make_small_worlds(monkeypatch, tmp_path)
     experiment = TINY["case5"].experiment
     assert isinstance(experiment, RatingsExperiment)
-    whole = replace(experiment, beside=(case5.EXACT, case5.WITH_BIASES))
+    whole = replace(experiment, beside=(case5.EXACT, case5.WITH_BIASES, case5.BAYES))
     results = whole.run(Request(datasets=(str(file),)))
-    for rank, variant in itertools.product((2, 3), (case5.EXACT, case5.WITH_BIASES)):
+    for rank, variant in itertools.product((2, 3), whole.beside):
         runs = results.where(method=variant.name, rank=rank)
         assert runs.each("n_agents") == [2, N_AGENTS]
         few, many = runs.values("test_rmse")
@@ -496,6 +496,8 @@ GOOD: dict[str, Runs] = {
         "exact, many": beside(case5.EXACT, 10, 9, 0.890 + 5e-7),
         "biases, few": beside(case5.WITH_BIASES, 5, 3, 0.885),
         "biases, many": beside(case5.WITH_BIASES, 10, 9, 0.886),
+        "bayes, few": beside(case5.BAYES, 5, 3, 0.884),
+        "bayes, many": beside(case5.BAYES, 10, 9, 0.880),
     },
     "case6": {
         "gossip": method(case6.GOSSIP.name, distance_to_truth=2e-7),
@@ -551,6 +553,8 @@ BAD: list[tuple[str, int, str, Fields]] = [
     ("case5", 5, "exact, few", {"test_rmse": math.nan}),
     ("case5", 6, "biases, few", {"test_rmse": 0.895}),
     ("case5", 6, "biases, many", {"test_rmse": math.nan}),
+    ("case5", 7, "bayes, few", {"test_rmse": 0.8851}),
+    ("case5", 7, "bayes, many", {"test_rmse": math.nan}),
     ("case6", 0, "gossip", {"distance_to_truth": 2e-6}),
     ("case6", 0, "gossip", {"distance_to_truth": math.nan}),
     ("case7", 0, "high", {"nmse": 0.80}),
@@ -585,13 +589,14 @@ def test_flat_space_is_not_slow_where_the_manifold_is_as_slow() -> None:
 
 
 def test_a_claim_about_what_was_not_varied_is_not_decided() -> None:
-    kept = ("few, low", "batch, low", "exact, few", "biases, few")
+    kept = ("few, low", "batch, low", "exact, few", "biases, few", "bayes, few")
     one = {key: GOOD["case5"][key] for key in kept}
     assert [claim.holds for claim in CASES["case5"].claims(made(one))] == [
         True,
         None,
         None,
         None,
+        True,
         True,
         True,
         True,
@@ -607,4 +612,4 @@ def test_claims_are_made_for_every_data_set() -> None:
         )
     )
     claims: list[Claim] = list(CASES["case5"].claims(both))
-    assert [claim.claim.split(":")[0] for claim in claims] == ["here"] * 7 + ["there"] * 7
+    assert [claim.claim.split(":")[0] for claim in claims] == ["here"] * 8 + ["there"] * 8

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from tests.samples import N_ITEMS, ratings, scarce_ratings, tasks
+from tests.sums.bayes.test_problem import somewhere
 
 import grassvine as gv
 from grassvine.data import hold_out_ratings, hold_out_samples
@@ -13,9 +14,10 @@ from grassvine.paper.scores import (
     nmse_of_weights,
     normalised_errors,
     squared_errors,
+    squared_errors_by_bayes,
     squared_errors_with_biases,
 )
-from grassvine.sums import BiasedModel
+from grassvine.sums import BayesianCompletionProblem, BiasedModel
 
 # Least squares of a dozen equations in three unknowns keep all but a few of sixteen digits.
 DIGITS = 1e-9
@@ -95,6 +97,18 @@ def test_squared_errors_with_biases_are_those_of_a_loop(bounds: tuple[float, flo
     model = BiasedModel(a, c, centre, regularization, bias_regularization)
     found = squared_errors_with_biases(train, model, test, bounds)
     assert found == pytest.approx(wanted, rel=DIGITS)
+
+
+def test_squared_errors_by_bayes_are_those_of_clipped_posterior_means() -> None:
+    train, test = hold_out_ratings(ratings(), 0.2, seed=1)
+    model = somewhere(3)
+    means = BayesianCompletionProblem(train).solve(model)
+    users, items = test.users_of_values(), test.items
+    guess = model.item_biases[items] + means[users, 3]
+    guess += np.sum(model.factors[items] * means[users, :3], axis=1)
+    wrong = np.clip(model.centre + model.scale * guess, -0.3, 0.2) - test.values
+    found = squared_errors_by_bayes(train, model, test, (-0.3, 0.2))
+    assert found == pytest.approx(float(wrong @ wrong), rel=DIGITS)
 
 
 def test_the_mean_is_over_entries_and_each_agent_predicts_its_own_users() -> None:

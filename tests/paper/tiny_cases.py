@@ -17,7 +17,7 @@ from grassvine.paper.real_tasks import BenchmarkExperiment
 from grassvine.paper.synthetic_tasks import SubspaceExperiment, SyntheticTasks
 from grassvine.paper.variants import Variant
 from grassvine.protocol import Method
-from grassvine.sums import BiasedFactorization
+from grassvine.sums import BayesianFactorization, BiasedFactorization
 
 N_AGENTS = 3
 N_TEST = 500
@@ -85,6 +85,8 @@ def _short_variant(variant: Variant, slots: int) -> Variant:
             return replace(made, max_iter=slots)
         if isinstance(made, BiasedFactorization):
             return replace(made, max_iter=max(1, slots // 4))
+        if isinstance(made, BayesianFactorization):
+            return replace(made, max_iter=3)
         return replace(made, max_iter=slots * (n_agents - 1))
 
     return replace(variant, method=method)

@@ -16,7 +16,7 @@ from grassvine.networks import Network
 from grassvine.peers.cards import Card
 from grassvine.peers.group_plan import GroupPlan
 from grassvine.peers.identity import OwnIdentity, create_identity
-from grassvine.peers.learning import Learning, MethodChoice
+from grassvine.peers.learning import Learning, MethodChoice, usual_method
 from grassvine.peers.member_data import read_member_data
 from grassvine.runs import Run
 
@@ -81,11 +81,11 @@ FRAMES = {
 }
 
 
-def learning(kind: str, method: str = "exact", **options: Any) -> Learning:
+def learning(kind: str, method: str | None = None, **options: Any) -> Learning:
     """Return what is learned; options of the method and of the model may be mixed."""
     model = {key: options.pop(key) for key in ("lowest", "highest", "holdout") if key in options}
     rank = options.pop("rank", 2)
-    choice = MethodChoice.of(kind, method, options)
+    choice = MethodChoice.of(kind, method or usual_method(kind), options)
     if kind == "ratings":
         return Learning(kind, tuple(range(N_ITEMS)), rank, choice, **model)
     columns: dict[str, Any] = {"target": "y", "task": "task"} if kind == "tasks" else {}

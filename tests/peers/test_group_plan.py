@@ -242,7 +242,7 @@ def test_a_file_that_is_no_plan_is_refused_by_its_name(tmp_path: Path) -> None:
     ],
 )
 def test_learning_is_checked(change: dict[str, Any], reason: str) -> None:
-    given: dict[str, Any] = {"rank": 1, "method": MethodChoice.of("ratings", "exact", {})}
+    given: dict[str, Any] = {"rank": 1, "method": MethodChoice.of("ratings", "map", {})}
     with pytest.raises(PlanError, match=reason):
         Learning(**{"kind": "ratings", "catalogue": (1, 2), **given, **change})
 
@@ -269,11 +269,12 @@ def test_nothing_is_held_out_for_components() -> None:
 @pytest.mark.parametrize(
     ("kind", "method", "options", "reason"),
     [
-        ("ratings", "exact", {"alpha": 1.0}, "has no option alpha; its options are regularization"),
+        ("ratings", "map", {"alpha": 1.0}, "has no option alpha; its options are regularization"),
+        ("ratings", "bayes", {"regularization": 1.0}, "has no option regularization; it has none"),
         ("pca", "exact", {"alpha": 1.0}, "has no option alpha; it has none"),
-        ("ratings", "exact", {"regularization": 0.0}, "regularization is 0"),
+        ("ratings", "map", {"regularization": 0.0}, "regularization is 0"),
         ("ratings", "gossip", {"regularization": "auto"}, "gossip cannot choose"),
-        ("ratings", "exactly", {}, "unknown method 'exactly'; did you mean 'exact'"),
+        ("ratings", "baies", {}, "unknown method 'baies'; did you mean 'bayes'"),
         ("tasks", "exact-subspace", {}, "unknown method 'exact-subspace'"),
         ("tasks", "gossip", {"rho": -1.0}, "rho is -1"),
         ("tasks", "gossip", {"max_iter": 0}, "max_iter is 0"),

@@ -86,7 +86,7 @@ def digest(path: Path) -> str:
 @pytest.mark.parametrize(
     ("kind", "method", "options"),
     [
-        ("ratings", "exact", {"regularization": 3.0, "holdout": 0.1}),
+        ("ratings", "bayes", {"holdout": 0.1}),
         ("ratings", "gossip", {"max_iter": 20, "holdout": 0.1}),
         ("tasks", "exact", {"holdout": 0.2}),
         ("pca", "exact", {}),

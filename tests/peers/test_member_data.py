@@ -143,7 +143,9 @@ def test_a_doubtful_catalogue_is_refused(tmp_path: Path, text: str, reason: str)
 
 def test_a_table_too_small_to_hold_anything_out_takes_part_all_the_same(tmp_path: Path) -> None:
     """The others sum the held-out error, so this member has to as well."""
-    plan = GroupPlan.draft(cards("ab", ""), learning("ratings", regularization=3.0, holdout=0.1))
+    plan = GroupPlan.draft(
+        cards("ab", ""), learning("ratings", "map", regularization=3.0, holdout=0.1)
+    )
     small = read_member_data(plan, write(tmp_path / "a.csv", [("u", 1, 1.0), ("u", 2, 3.0)])).data
     rating_frame(1, 20).write_csv(tmp_path / "b.csv")
     large = read_member_data(plan, str(tmp_path / "b.csv")).data

@@ -21,7 +21,7 @@ from grassvine.protocol.agent import State
 METHODS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "gossip": ("ratings", "gossip", {"max_iter": 3, "holdout": 0.1}),
     "parallel": ("tasks", "parallel", {"max_iter": 3}),
-    "sums": ("ratings", "exact", {"holdout": 0.1, "regularization": 3.0}),
+    "sums": ("ratings", "map", {"holdout": 0.1, "regularization": 3.0}),
     "components": ("pca", "exact", {}),
 }
 

@@ -123,7 +123,13 @@ def draft(
     rank: Annotated[
         int, typer.Option(help="Number of factors, dimension of the subspace, or components.")
     ] = 10,
-    method: options.Method = "exact",
+    method: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Method: bayes (ratings) or exact (others) if omitted, gossip or another one.",
+        ),
+    ] = None,
     regularization: Annotated[
         str | None,
         typer.Option(metavar="FLOAT|auto", help="Ratings: regularisation strength."),
@@ -178,7 +184,7 @@ def draft(
     from grassvine.foundations.files import exists
     from grassvine.peers.cards import read_card
     from grassvine.peers.group_plan import GroupPlan
-    from grassvine.peers.learning import Learning, MethodChoice
+    from grassvine.peers.learning import Learning, MethodChoice, usual_method
     from grassvine.peers.member_data import Reading, read_catalogue
 
     if out.exists() and not overwrite:
@@ -193,7 +199,7 @@ def draft(
         "clock": clock,
     }
     chosen = {key: value for key, value in given.items() if value is not None}
-    choice = MethodChoice.of(kind, method, chosen)
+    choice = MethodChoice.of(kind, method or usual_method(kind), chosen)
     members = [read_card(card) for card in cards]
     for member in members:
         member.require_valid()

@@ -330,6 +330,7 @@ class MatrixCompleter(DecentralizedCompleter):
             n_agents,
             squares=table.squares(table.mean()),
             share=CONSENSUS_SHARE,
+            alone="bayes",
         )
         return subspace(rank, regularization, table.mean(), method)
 

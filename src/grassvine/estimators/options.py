@@ -110,7 +110,14 @@ def with_checkpoint_subfolder(engine: Engine, name: str) -> Engine:
 
 
 def gossip_by_name(
-    name: str, rho: Rho, max_iter: int, n_agents: int, *, squares: float, share: float
+    name: str,
+    rho: Rho,
+    max_iter: int,
+    n_agents: int,
+    *,
+    squares: float,
+    share: float,
+    alone: str = "exact",
 ) -> Method:
     """Return a variant of gossip, or a method that averages with neighbours.
 
@@ -123,6 +130,8 @@ def gossip_by_name(
         Sum of the squared values of all agents.
     share : float
         The constant weight with ``"auto"``, as a multiple of the mean of ``squares`` per agent.
+    alone : str, default="exact"
+        The method that supports a single agent, to which an error refers.
     """
     whole_number("max_iter", max_iter, least=1)
     if n_agents < 2:
@@ -130,7 +139,8 @@ def gossip_by_name(
             f"method {name!r} needs two agents or more; use ",
             Option("agents", 2),
             ", or ",
-            "a method by sums, which supports a single agent.",
+            Option("method", alone),
+            ", which supports a single agent.",
         )
     if rho != "auto":
         return GOSSIP[name](rho, max_iter, n_agents)

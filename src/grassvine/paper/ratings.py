@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,12 +15,23 @@ from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError, unknown
 from grassvine.paper.case import Finished, Request, Results, Scale
 from grassvine.paper.runs import run_batch, run_variant
-from grassvine.paper.scores import squared_errors, squared_errors_with_biases
+from grassvine.paper.scores import (
+    squared_errors,
+    squared_errors_by_bayes,
+    squared_errors_with_biases,
+)
 from grassvine.paper.tuning import N_FOLDS, Fold, with_best_step
 from grassvine.paper.variants import Variant, precon_stochastic_gossip
 from grassvine.problems import CompletionProblem
 from grassvine.runs import Run
-from grassvine.sums import BiasedCompletionProblem, BiasedFactorization, BiasedModel
+from grassvine.sums import (
+    BayesianCompletionProblem,
+    BayesianFactorization,
+    BayesianModel,
+    BiasedCompletionProblem,
+    BiasedFactorization,
+    BiasedModel,
+)
 
 BATCH = "RTRMC (batch)"
 TEST_SHARE = 0.2
@@ -131,21 +143,27 @@ class RatingsExperiment:
         repeat: int,
         request: Request,
     ) -> Finished:
-        has_biases = isinstance(variant.method(n_agents), BiasedFactorization)
+        method = variant.method(n_agents)
         pooled = CompletionProblem(split.train, unobserved=self.unobserved)
+        parts, problems = split_users(split.train, n_agents), list[Any]()
+        if isinstance(method, BayesianFactorization):
+            problems = [BayesianCompletionProblem(part) for part in parts]
+        elif isinstance(method, BiasedFactorization):
+            problems = [BiasedCompletionProblem(part) for part in parts]
+        else:
+            problems = _problems(split.train, n_agents, self.unobserved)
 
         def score(result: Run) -> dict[str, float]:
-            if has_biases:  # all agents end with the same model
-                return {
-                    "test_rmse": split.rmse_with_biases(BiasedModel.from_arrays(result.states[0]))
-                }
+            state = result.states[0]  # with biases, all agents end with the same model
+            if isinstance(method, BayesianFactorization):
+                return {"test_rmse": split.rmse_by_bayes(BayesianModel.from_arrays(state))}
+            if isinstance(method, BiasedFactorization):
+                return {"test_rmse": split.rmse_with_biases(BiasedModel.from_arrays(state))}
             return {"test_rmse": split.rmse(pooled, result.mean)}
 
         return run_variant(
             variant,
-            [BiasedCompletionProblem(part) for part in split_users(split.train, n_agents)]
-            if has_biases
-            else _problems(split.train, n_agents, self.unobserved),
+            problems,
             rank,
             dataset=dataset,
             repeat=repeat,
@@ -176,6 +194,10 @@ class _Split:
     def rmse_with_biases(self, model: BiasedModel) -> float:
         """Return the test RMSE of a model with biases."""
         return self._root(squared_errors_with_biases(self.train, model, self.test, self.bounds))
+
+    def rmse_by_bayes(self, model: BayesianModel) -> float:
+        """Return the test RMSE of a Bayesian model."""
+        return self._root(squared_errors_by_bayes(self.train, model, self.test, self.bounds))
 
     def _root(self, total: float) -> float:
         return float(np.sqrt(total / self.test.n_values))

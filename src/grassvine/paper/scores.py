@@ -9,7 +9,12 @@ from grassvine.data import Ratings, Tasks
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.problems import CompletionProblem, MultitaskProblem
-from grassvine.sums import BiasedCompletionProblem, BiasedModel
+from grassvine.sums import (
+    BayesianCompletionProblem,
+    BayesianModel,
+    BiasedCompletionProblem,
+    BiasedModel,
+)
 
 
 def squared_errors(
@@ -39,6 +44,18 @@ def squared_errors_with_biases(
         weights, biases = BiasedCompletionProblem(train).solve(model)
     predictions = _products(model.factors, weights, test)
     predictions += model.centre + model.item_biases[test.items] + biases[test.users_of_values()]
+    return _squares(predictions, test, bounds)
+
+
+def squared_errors_by_bayes(
+    train: Ratings, model: BayesianModel, test: Ratings, bounds: tuple[float, float]
+) -> float:
+    """Sum the squared errors of the posterior means at test entries.
+
+    A user without training entries is predicted as the mean user.
+    """
+    with one_blas_thread():
+        predictions = BayesianCompletionProblem(train).predict(model, test)
     return _squares(predictions, test, bounds)
 
 

@@ -18,7 +18,7 @@ from grassvine.gossip import (
     stochastic,
 )
 from grassvine.protocol import Method
-from grassvine.sums import BiasedFactorization, Exact
+from grassvine.sums import BayesianFactorization, BiasedFactorization, Exact
 
 UPDATES = 200  # per agent at an end of the path
 
@@ -73,6 +73,11 @@ def d_lmafit(max_omega: float, iterations: int = 2 * UPDATES) -> Variant:
 def exact() -> Variant:
     """Return the exact method, which is not in the paper: sums along a tree, nothing to tune."""
     return Variant("exact (tree sums)", lambda n: Exact())
+
+
+def variational_bayes() -> Variant:
+    """Return the exact method that integrates users out and learns all variances."""
+    return Variant("variational Bayes (tree sums)", lambda n: BayesianFactorization())
 
 
 def exact_with_biases() -> Variant:

@@ -18,8 +18,8 @@ UNMASKED = (
 GOSSIP_WARNING = (
     "WARNING: gossip hides nothing from the neighbours. From two consecutive messages a neighbour "
     "computes the gradient of this member alone and, as a rule, which items occur in its data; for "
-    "a single user even the ratings. No setting prevents this: choose method exact unless that is "
-    "what everybody wants."
+    "a single user even the ratings. No setting prevents this: choose a method by sums unless that "
+    "is what everybody wants."
 )
 OWN_CLOCK = (
     "Members meet whoever has time: a neighbour also sees when this member is busy, and how many "

@@ -10,7 +10,8 @@ from grassvine.foundations.options import one_of, real_number, whole_number
 
 KINDS = ("ratings", "tasks", "pca")
 CLOCKS = ("common", "own")
-EXACT, EXACT_SUBSPACE = "exact", "exact-subspace"
+BAYES, MAP, EXACT_SUBSPACE = "bayes", "map", "exact-subspace"  # of ratings
+EXACT = "exact"  # of tasks and components
 GOSSIP = ("gossip", "stochastic", "precon-stochastic", "parallel", "precon-parallel")
 WITH_OWN_CLOCK = ("gossip", "stochastic", "precon-stochastic")  # one meeting at a time
 MAX_ITEMS = 1_000_000
@@ -23,7 +24,8 @@ Catalogue: TypeAlias = tuple[str, ...] | tuple[int, ...]
 _GOSSIP_RATINGS = {"regularization": 0.02, "rho": "auto", "max_iter": 400}
 DEFAULTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "ratings": {
-        EXACT: {"regularization": "auto"},
+        BAYES: {},
+        MAP: {"regularization": "auto"},
         EXACT_SUBSPACE: {"regularization": "auto"},
         **dict.fromkeys(GOSSIP, _GOSSIP_RATINGS),
     },
@@ -35,6 +37,11 @@ DEFAULTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
 }
 
 
+def usual_method(kind: str) -> str:
+    """Return the method of a plan that names none."""
+    return BAYES if kind == "ratings" else EXACT
+
+
 @dataclass(frozen=True, slots=True)
 class MethodChoice:
     """A method by its name, and its options; None where the method has no such option.
@@ -42,9 +49,10 @@ class MethodChoice:
     Parameters
     ----------
     name : str
-        ``"exact"``, for ratings ``"exact-subspace"``, or a variant of gossip.
+        ``"exact"``; for ratings ``"bayes"``, ``"map"`` or ``"exact-subspace"``; or a variant of
+        gossip.
     regularization : float or "auto", optional
-        For ratings: μ of the model with biases, λ of the paper's formulation.
+        For ratings: μ of method ``"map"``, λ of the paper's formulation.
     alpha : float, optional
         For tasks: regularisation strength of their weights.
     rho : float or "auto", optional
@@ -118,9 +126,9 @@ class MethodChoice:
             )
         if self.regularization == "auto" and self.gossips:
             raise PlanError("gossip cannot choose the regularization; use a number below 1.")
-        if self.name == EXACT and self.regularization == 0.0:
+        if self.name == MAP and self.regularization == 0.0:
             raise PlanError("regularization is 0; choose a positive number, or auto.")
-        if self.name != EXACT and isinstance(self.regularization, float):
+        if self.name != MAP and isinstance(self.regularization, float):
             real_number("regularization", self.regularization, least=0.0, below=1.0)
         if self.max_iter is not None:
             whole_number("max_iter", self.max_iter, least=1, most=100_000)

@@ -7,8 +7,10 @@ import numpy as np
 
 from grassvine.networks import Network
 from grassvine.peers.averages import MEAN_STEPS
-from grassvine.peers.learning import EXACT, Learning
+from grassvine.peers.learning import BAYES, MAP, Learning
 from grassvine.peers.methods import LearnByMeetings, LearnBySums, gossip_of
+from grassvine.sums.bayes.features import N_FEATURES, N_MORE, N_POWER_ITERATIONS
+from grassvine.sums.bayes.selection import SCALES
 from grassvine.sums.components import COLUMNS_PER_COMPONENT
 from grassvine.sums.decisions import MAX_DECISIONS
 
@@ -162,11 +164,13 @@ def _one(name: str, contains: str) -> MessageKind:
 
 def _fit_ratings(learning: Learning, most: int) -> list[MessageKind]:
     m, r, choice = learning.n_items, learning.rank, learning.method
+    if choice.name == BAYES:
+        return _fit_bayes(learning, most)
     auto = choice.regularization == "auto"
     parts = "counts, users and sums as above" + (
         ", without what validation holds out" if auto else ""
     )
-    if choice.name == EXACT:
+    if choice.name == MAP:
         kinds = [
             MessageKind("statistics", "fit", m + 3, 2 if auto else 1, parts, COUNTS_REVEAL),
             MessageKind(
@@ -215,6 +219,45 @@ def _fit_ratings(learning: Learning, most: int) -> list[MessageKind]:
         "preconditioner", "fit", m * r * (r + 1) // 2, most, contains, "the weights of its users"
     )
     return [*kinds, blocks]
+
+
+def _fit_bayes(learning: Learning, most: int) -> list[MessageKind]:
+    """Return the messages of variational Bayes; in a sparse table, it is fitted twice."""
+    m, r = learning.n_items, learning.rank
+    q = min(N_FEATURES + N_MORE, m)
+    together = "the sum over users of products of a common block with the items that they rated"
+    which = "which items were rated by the same users; for a single user, which items"
+    contains = (
+        "gradient of the item factors; gradient of the biases, sum of user precisions and squared "
+        "error of each item; second moments of the users; cost, squared error and number of users"
+    )
+    return [
+        MessageKind(
+            "statistics", "fit", m + 2, 2, "counts, users and sums as above", COUNTS_REVEAL
+        ),
+        MessageKind(
+            "item sums",
+            "fit",
+            m + 1,
+            2,
+            "the sum of the centred ratings of each item, and the sum of all their squares",
+            "the mean rating of each item in the branch",
+        ),
+        MessageKind("co-rating", "fit", m * q, 2 * N_POWER_ITERATIONS, together, which),
+        MessageKind("co-rating features", "fit", m * q + q * q, 2, together, which),
+        MessageKind(
+            "step", "fit", m * (r + 3) + 4 * (r + 1) ** 2 + 3, most, contains, GRADIENT_REVEALS
+        ),
+        MessageKind(
+            "intervals",
+            "fit",
+            len(SCALES) + 1,
+            1,
+            "in a sparse table, how many of the ratings that the fit holds out are in intervals",
+            "how well the model fits them",
+        ),
+        _validation(2, 1),
+    ]
 
 
 def _fit_tasks(learning: Learning, most: int) -> list[MessageKind]:

@@ -9,14 +9,14 @@ from numpy.random import Generator
 
 from grassvine.estimators.options import gossip_by_name
 from grassvine.estimators.pca import TOLERANCE
-from grassvine.estimators.rating_models import biased
+from grassvine.estimators.rating_models import bayesian, biased
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import PlanError
 from grassvine.gossip import Gossip, GrowingRho
 from grassvine.networks.graph import Network
 from grassvine.networks.timetable import Timetable
 from grassvine.peers.averages import MEAN_STEPS, mean_by_sums
-from grassvine.peers.learning import EXACT, Learning
+from grassvine.peers.learning import BAYES, MAP, Learning
 from grassvine.peers.stages import Create, StagedAgent, one_after_another
 from grassvine.peers.totals import (
     JoinedIterate,
@@ -49,7 +49,9 @@ def fit_by_sums(learning: Learning) -> ProgramMethod:
         method = Exact(tol=TOLERANCE)
     elif learning.kind == "tasks":
         method = Exact(tol=TASKS_TOLERANCE)
-    elif choice.name == EXACT:
+    elif choice.name == BAYES:
+        method = bayesian((learning.rank,)).method
+    elif choice.name == MAP:
         assert choice.regularization is not None
         method = biased((learning.rank,), choice.regularization).method
     else:

@@ -11,12 +11,17 @@ from grassvine.estimators.completion import CONSENSUS_SHARE
 from grassvine.foundations.arrays import Array
 from grassvine.gossip import Gossip
 from grassvine.models import BiasedSolver, ItemPart, RatingsModel, SubspaceSolver
-from grassvine.peers.learning import EXACT, Learning
+from grassvine.peers.learning import BAYES, MAP, Learning
 from grassvine.peers.methods import gossip_of
 from grassvine.peers.totals import Totals
 from grassvine.problems import CompletionProblem, Problem
 from grassvine.protocol.agent import State
-from grassvine.sums import BiasedCompletionProblem, BiasedModel
+from grassvine.sums import (
+    BayesianCompletionProblem,
+    BayesianModel,
+    BiasedCompletionProblem,
+    BiasedModel,
+)
 from grassvine.sums.program import Iterate, Subprogram, all_reduce
 
 COUNTS, RANGES = "total.counts", "total.ranges"
@@ -59,8 +64,10 @@ class MemberRatings:
         """The number of ratings to learn from."""
         return self.ratings.n_values
 
-    def evaluate(self, model: BiasedModel) -> Any:
-        """Return the cost of the model with biases, and its derivatives."""
+    def evaluate(self, model: Any) -> Any:
+        """Return the cost of a model with biases, and its derivatives."""
+        if isinstance(model, BayesianModel):
+            return BayesianCompletionProblem(self.ratings).evaluate(model)
         return BiasedCompletionProblem(self.ratings).evaluate(model)
 
     def sums_before(self, number: int, iterate: Iterate) -> Subprogram[Totals]:
@@ -86,9 +93,11 @@ class MemberRatings:
         return {**totals, SQUARES: squares}
 
     def problem(self, totals: Totals) -> Problem:
-        """Return the model with biases, or the paper's formulation."""
+        """Return a model with biases, or the paper's formulation."""
         choice = self.learning.method
-        if choice.name == EXACT:
+        if choice.name == BAYES:
+            return BayesianCompletionProblem(self.ratings)
+        if choice.name == MAP:
             return BiasedCompletionProblem(self.ratings)
         if choice.regularization == "auto":
             return CompletionProblem(self.ratings)
@@ -132,6 +141,10 @@ class MemberRatings:
             float(totals[RANGES][:, 0].min()),
             float(totals[RANGES][:, 1].max()),
         )
+        counts = np.round(totals[COUNTS]).astype(np.int64)
+        if self.learning.method.name == BAYES:
+            model = BayesianModel.from_arrays(state)
+            return ItemPart.bayesian(model, self.items, lowest, highest, counts)
         factors, biases, centre, solver = self._fitted(state, _centre(totals))
         return ItemPart(
             items=self.items,
@@ -141,7 +154,7 @@ class MemberRatings:
             solver=solver,
             lowest=lowest,
             highest=highest,
-            counts=np.round(totals[COUNTS]).astype(np.int64),
+            counts=counts,
         )
 
     def _fitted(
@@ -149,7 +162,7 @@ class MemberRatings:
     ) -> tuple[Array, Array, float, BiasedSolver | SubspaceSolver]:
         """Return factors, item biases, centre and how users are solved."""
         choice = self.learning.method
-        if choice.name == EXACT:
+        if choice.name == MAP:
             model = BiasedModel.from_arrays(state)
             solver = BiasedSolver(model.regularization, model.bias_regularization)
             return model.factors, model.item_biases, model.centre, solver

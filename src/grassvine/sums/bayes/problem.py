@@ -117,6 +117,7 @@ class BayesianCompletionProblem:
                 "table."
             )
         means, users, items = self.solve(model), entries.users_of_values(), entries.items
+        means[np.diff(self.ratings.starts) == 0] = model.mean_user
         found = model.item_biases[items] + means[users, -1]
         for of_item, of_user in zip(model.factors.T, means.T, strict=False):
             found += of_item[items] * of_user[users]
