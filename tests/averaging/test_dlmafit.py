@@ -374,14 +374,14 @@ def test_a_fingerprint_distinguishes_methods_and_options() -> None:
         (
             '"d-lmafit"',
             '"admm"',
-            "unknown method.kind 'admm'; choose from biased-factorization, d-lmafit",
+            "unknown method.kind 'admm'; choose from .*biased-factorization, d-lmafit",
         ),
         (
             'kind = "d-lmafit"\n',
             "",
-            "unknown method.kind None; choose from biased-factorization, d-lmafit",
+            "unknown method.kind None; choose from .*biased-factorization, d-lmafit",
         ),
-        ('"d-lmafit"', "3", "unknown method.kind 3; choose from biased-factorization, d-lmafit"),
+        ('"d-lmafit"', "3", "unknown method.kind 3; choose from .*biased-factorization, d-lmafit"),
         ('"d-lmafit"', '"gossip"', "step is missing or not a table"),
         ("max_omega", "omega", "method.omega: unknown key 'omega'; did you mean 'max_omega'"),
         ("max_omega = 2.0", "max_omega = 0.0", "max_omega is 0; choose a finite number of at"),
