@@ -16,7 +16,9 @@ def described() -> dict[str, Any]:
     table = np.where(rng.random((30, 12)) < 0.6, rng.integers(1, 6, (30, 12)), np.nan)
     ratings = gv.MatrixCompleter(2, method="map", regularization=2.0).fit(table).model_
     features = rng.standard_normal((40, 5))
-    tasks = gv.MultitaskRegressor(1, method="exact").fit(features, features[:, 0], tasks=np.arange(40) % 4)
+    tasks = gv.MultitaskRegressor(1, method="exact").fit(
+        features, features[:, 0], tasks=np.arange(40) % 4
+    )
     plan = gv.Plan(samples.N_ITEMS, 2, gv.networks.path(2))
     run = gv.run(plan, [gv.PCAProblem(x) for x in np.array_split(samples.samples(), 2)])
     return {

@@ -2,11 +2,13 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array, as_matrix
 from grassvine.foundations.errors import PlanError
+
+Kind = TypeVar("Kind")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -165,6 +167,27 @@ def as_local_problem(problem: Problem) -> LocalProblem:
         raise PlanError(
             f"the method learns a subspace, and {type(problem).__name__} defines another model; "
             "pass a problem such as CompletionProblem(ratings) for each agent."
+        )
+    return problem
+
+
+def as_problem_of(kind: type[Kind], problem: Problem, task: str, data: str) -> Kind:
+    """Return the problem of a model that is more than a subspace; another one is refused.
+
+    Parameters
+    ----------
+    kind : class
+        The class of the problem that the method needs.
+    problem : Problem
+    task : str
+        What the method does, for the error: ``"fits biases and factors"``.
+    data : str
+        What the class takes: ``"ratings"``.
+    """
+    if not isinstance(problem, kind):
+        raise PlanError(
+            f"the method {task}, and {type(problem).__name__} defines another model; "
+            f"pass {kind.__name__}({data}) for each agent."
         )
     return problem
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from grassvine.data.ratings import Ratings
 from grassvine.data.split import hold_out_of_users
 from grassvine.foundations.arrays import Array, Indices
-from grassvine.foundations.errors import BasisError, DataError, PlanError
+from grassvine.foundations.errors import BasisError, DataError
 from grassvine.foundations.options import whole_number
 from grassvine.foundations.watch import Watch
-from grassvine.problems.base import Problem
+from grassvine.problems.base import Problem, as_problem_of
 from grassvine.problems.blocks import Block, add_blocks, user_blocks
 from grassvine.sums.bayes.model import BayesianModel
 
@@ -175,12 +175,9 @@ class BayesianCompletionProblem:
 
 def as_bayesian_problem(problem: Problem) -> BayesianCompletionProblem:
     """Return a problem of this kind; another one is refused."""
-    if not isinstance(problem, BayesianCompletionProblem):
-        raise PlanError(
-            f"the method fits a Bayesian model of ratings, and {type(problem).__name__} defines "
-            "another model; pass BayesianCompletionProblem(ratings) for each agent."
-        )
-    return problem
+    return as_problem_of(
+        BayesianCompletionProblem, problem, "fits a Bayesian model of ratings", "ratings"
+    )
 
 
 def _kernels() -> ModuleType:

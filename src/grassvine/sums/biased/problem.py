@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 from grassvine.data.ratings import Ratings
 from grassvine.data.split import hold_out_of_users
 from grassvine.foundations.arrays import Array, as_matrix, as_numbers
-from grassvine.foundations.errors import BasisError, DataError, PlanError
+from grassvine.foundations.errors import BasisError, DataError
 from grassvine.foundations.options import real_number, whole_number
 from grassvine.foundations.watch import Watch
-from grassvine.problems.base import Problem
+from grassvine.problems.base import Problem, as_problem_of
 from grassvine.problems.blocks import Block, add_blocks, user_blocks
 
 
@@ -231,12 +231,7 @@ class BiasedCompletionProblem:
 
 def as_biased_problem(problem: Problem) -> BiasedCompletionProblem:
     """Return a problem of this kind; another one is refused."""
-    if not isinstance(problem, BiasedCompletionProblem):
-        raise PlanError(
-            f"the method fits biases and factors, and {type(problem).__name__} defines another "
-            "model; pass BiasedCompletionProblem(ratings) for each agent."
-        )
-    return problem
+    return as_problem_of(BiasedCompletionProblem, problem, "fits biases and factors", "ratings")
 
 
 def _kernels() -> ModuleType:

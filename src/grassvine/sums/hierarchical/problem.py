@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from grassvine.data.tasks import Tasks
-from grassvine.foundations.errors import BasisError, PlanError
-from grassvine.problems.base import Problem
+from grassvine.foundations.errors import BasisError
+from grassvine.problems.base import Problem, as_problem_of
 from grassvine.sums.hierarchical.designs import Designs
 from grassvine.sums.hierarchical.prior import CoefficientPrior
 
@@ -65,10 +65,6 @@ class HierarchicalProblem:
 
 def as_hierarchical(problem: Problem) -> HierarchicalProblem:
     """Return a problem of this kind; another one is refused."""
-    if not isinstance(problem, HierarchicalProblem):
-        raise PlanError(
-            "the method learns the distribution of regression coefficients, and "
-            f"{type(problem).__name__} defines another model; pass HierarchicalProblem(tasks) for "
-            "each agent."
-        )
-    return problem
+    return as_problem_of(
+        HierarchicalProblem, problem, "learns the distribution of regression coefficients", "tasks"
+    )

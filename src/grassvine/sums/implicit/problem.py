@@ -10,10 +10,10 @@ import numpy as np
 from grassvine.data.ratings import Ratings
 from grassvine.data.split import hold_out_of_users
 from grassvine.foundations.arrays import Array
-from grassvine.foundations.errors import BasisError, DataError, PlanError
+from grassvine.foundations.errors import BasisError, DataError
 from grassvine.foundations.options import whole_number
 from grassvine.foundations.watch import Watch
-from grassvine.problems.base import Problem
+from grassvine.problems.base import Problem, as_problem_of
 from grassvine.problems.blocks import Block, add_blocks, user_blocks
 from grassvine.sums.implicit.model import ImplicitModel, Strengths
 
@@ -167,12 +167,7 @@ def refuse_counts(counts: Array) -> None:
 
 def as_implicit_problem(problem: Problem) -> ImplicitProblem:
     """Return a problem of this kind; another one is refused."""
-    if not isinstance(problem, ImplicitProblem):
-        raise PlanError(
-            f"the method fits what users choose, and {type(problem).__name__} defines another "
-            "model; pass ImplicitProblem(events) for each agent."
-        )
-    return problem
+    return as_problem_of(ImplicitProblem, problem, "fits what users choose", "events")
 
 
 def _kernels() -> ModuleType:

@@ -7,8 +7,8 @@ import numpy as np
 
 from grassvine.data.split import hold_out_entries
 from grassvine.foundations.arrays import Array, as_numbers
-from grassvine.foundations.errors import DataError, PlanError
-from grassvine.problems.base import Problem
+from grassvine.foundations.errors import DataError
+from grassvine.problems.base import Problem, as_problem_of
 from grassvine.sums.incomplete.model import FactorModel
 
 
@@ -78,10 +78,6 @@ class IncompleteSamples:
 
 def as_incomplete(problem: Problem) -> IncompleteSamples:
     """Return a problem of this kind; another one is refused."""
-    if not isinstance(problem, IncompleteSamples):
-        raise PlanError(
-            "the method expects samples with missing values, and "
-            f"{type(problem).__name__} defines another model; pass IncompleteSamples(samples) for "
-            "each agent."
-        )
-    return problem
+    return as_problem_of(
+        IncompleteSamples, problem, "expects samples with missing values", "samples"
+    )
