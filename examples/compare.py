@@ -55,12 +55,13 @@ class Cmfrec(RegressorMixin, BaseEstimator):
 
 
 # %%
-# ``exact`` models item and user biases. The other methods need two more dimensions for them, so
-# they get rank 5. ``fallback`` handles users and items that are not in the training folds.
+# ``bayes`` and ``map`` model item and user biases. The other methods need two more dimensions for
+# them, so they get rank 5. ``fallback`` handles users and items that are not in the training folds.
 options = {"agents": 6, "on_unknown": "fallback", "random_state": 0}
 methods = {
     "item means": ItemMeans(),
-    "exact": MatrixCompleter(rank=3, **options),
+    "bayes": MatrixCompleter(rank=3, **options),
+    "map": MatrixCompleter(rank=3, method="map", **options),
     "exact-subspace": MatrixCompleter(rank=5, method="exact-subspace", **options),
     "gossip": MatrixCompleter(rank=5, method="gossip", **options),
     "D-LMaFit": DLMaFitCompleter(rank=5, max_iter=100, **options),

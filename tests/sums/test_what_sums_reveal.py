@@ -4,7 +4,7 @@ The attacker is the neighbour of a leaf: it follows the plan, and keeps what the
 """
 
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -35,9 +35,9 @@ def half_stars(seed: int, n_users: int) -> pl.DataFrame:
 
 
 def sent_by_the_leaf(
-    monkeypatch: pytest.MonkeyPatch, table: pl.DataFrame, regularization: float | Literal["auto"]
+    monkeypatch: pytest.MonkeyPatch, table: pl.DataFrame, **options: Any
 ) -> tuple[list[Numbers], list[Numbers]]:
-    """Fit by default, and return what the first shop sent to its neighbour, and the totals."""
+    """Fit, by default by variational Bayes, and return what the first shop sent to its neighbour, and the totals."""
     parts: list[Numbers] = []
     totals: list[Numbers] = []
     outgoing = SumAgent.outgoing
@@ -53,7 +53,7 @@ def sent_by_the_leaf(
         return message
 
     monkeypatch.setattr(SumAgent, "outgoing", recorded)
-    MatrixCompleter(2, agents="shop", network="path", regularization=regularization).fit(table)
+    MatrixCompleter(2, agents="shop", network="path", **options).fit(table)
     return parts, totals
 
 
@@ -62,22 +62,42 @@ def counts_of(table: pl.DataFrame) -> Numbers:
     return np.bincount(own, minlength=N_ITEMS).astype(np.float64)
 
 
+GIVEN: dict[str, dict[str, Any]] = {"bayes": {}, "map": {"regularization": 10.0}}
+
+
+@pytest.mark.parametrize("method", GIVEN)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("n_users", [1, 5, 20])
 def test_the_first_message_reveals_the_items_and_how_often_each_occurs(
-    monkeypatch: pytest.MonkeyPatch, seed: int, n_users: int
+    monkeypatch: pytest.MonkeyPatch, seed: int, n_users: int, method: str
 ) -> None:
     table = half_stars(seed, n_users)
-    parts, _ = sent_by_the_leaf(monkeypatch, table, 10.0)
+    parts, _ = sent_by_the_leaf(monkeypatch, table, method=method, **GIVEN[method])
     assert (parts[0][:N_ITEMS] == counts_of(table)).all()
     assert parts[0][N_ITEMS] == n_users
 
 
-def test_by_default_the_last_fit_reveals_what_the_first_message_holds_out(
+@pytest.mark.parametrize("n_users", [1, 5])
+def test_by_default_two_messages_reveal_the_mean_rating_of_each_item(
+    monkeypatch: pytest.MonkeyPatch, n_users: int
+) -> None:
+    """The second one has the sums of the centred ratings; of a single user, these are its own."""
+    table = half_stars(0, n_users)
+    parts, totals = sent_by_the_leaf(monkeypatch, table)
+    counts = parts[0][:N_ITEMS]
+    centre = totals[0][N_ITEMS + 1] / totals[0][:N_ITEMS].sum()
+    items = np.flatnonzero(counts)
+    stolen = centre + parts[1][:N_ITEMS][items] / counts[items]
+    own = table.filter(pl.col("shop") == SHOPS[0])
+    own = own.group_by("item").agg(pl.col("rating").mean()).sort("item")
+    np.testing.assert_allclose(stolen, own["rating"].to_numpy(), rtol=0, atol=1e-12)
+
+
+def test_with_a_mode_the_last_fit_reveals_what_the_first_message_holds_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     table = half_stars(0, 5)
-    parts, _ = sent_by_the_leaf(monkeypatch, table, "auto")
+    parts, _ = sent_by_the_leaf(monkeypatch, table, method="map")
     statistics = [part[:N_ITEMS] for part in parts if len(part) == N_ITEMS + 3]
     assert (statistics[0] <= counts_of(table)).all()
     assert 0 < statistics[0].sum() < counts_of(table).sum()
@@ -88,14 +108,14 @@ def test_by_default_the_last_fit_reveals_what_the_first_message_holds_out(
 def test_two_messages_of_a_leaf_with_one_user_reveal_its_ratings(
     monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    r"""At the start all item biases are 0, and by default so are the factors.
+    r"""At the start all item biases are 0, and with method ``"map"`` so are the factors.
 
     The gradient of the item biases is then e_i = μ₀ + a − y_i, where μ₀ is the mean rating of all
     agents. The bias a of the user follows from the sum of its ratings, which the first message
     contains.
     """
     table = half_stars(seed, 1)
-    parts, totals = sent_by_the_leaf(monkeypatch, table, "auto")
+    parts, totals = sent_by_the_leaf(monkeypatch, table, method="map")
     counts, total = parts[0][:N_ITEMS], parts[0][N_ITEMS + 1]
     centre = totals[0][N_ITEMS + 1] / totals[0][:N_ITEMS].sum()
     items = np.flatnonzero(counts)
