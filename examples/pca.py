@@ -56,6 +56,19 @@ accuracy = classifier.fit(X_train, y_train).score(X_test, y_test)
 print(f"accuracy of digit classification from 16 components: {accuracy:.3f}")
 
 # %%
+# Pixels may be missing: NaN. The places then learn from the known pixels what the missing ones are
+# likely to be, and find the components that the complete images are expected to have.
+holes = np.random.default_rng(0).random(images.shape) < 0.3
+holed = np.where(holes, np.nan, images)
+found = DecentralizedPCA(4, agents=6, network="ring").fit(holed)
+means = np.where(holes, np.nanmean(holed, axis=0), images)
+print(f"with 30 % of the pixels missing: {degrees(found.components_):.0f} degrees away")
+print(f"with means in their places:      {degrees(PCA(4).fit(means).components_):.0f} degrees away")
+for name, filled in (("the expected pixels", found.impute(holed)), ("means", means)):
+    error = np.sqrt(np.mean((filled - images)[holes] ** 2))
+    print(f"error of {name}: {error:.2f} of 16 shades")
+
+# %%
 # Owners are named by an array, by a column of a data frame, or by passing a list of tables; and the
 # number of components can follow from the fraction of the variance to explain.
 owners = np.array(["north", "east", "south"])[digits % 3]

@@ -4,7 +4,7 @@ One regression per school
 
 Twenty-four schools want to predict exam results from eight features about a pupil. Each has too few
 pupils for its own regression, and one regression for all schools fits none of them. What they share
-is *which combinations of features matter*; how much each matters differs between schools.
+is how the effects of the features are *distributed* among schools.
 """
 
 # %%
@@ -35,12 +35,11 @@ train = (pupil < 12) & (school < 23)  # twelve pupils per school; the others are
 test = (pupil >= 12) & (school < 23)
 
 # %%
-# Every school is an agent on a ring, and has its own intercept.
-model = MultitaskRegressor(rank=2, agents="tasks", network="ring", random_state=0)
+# Every school is an agent on a ring. The distribution of the effects is learned from all schools:
+# there is no rank and no regularisation to choose.
+model = MultitaskRegressor(agents="tasks", network="ring")
 model.fit(X[train], y[train], tasks=school_ids[train])
-print(
-    f"{len(model.tasks_)} schools with 12 pupils each, {len(features)} features, rank {model.rank_}"
-)
+print(f"{len(model.tasks_)} schools with 12 pupils each, {len(features)} features")
 
 # %%
 # For comparison: one regression per school, and one regression for all schools.
@@ -55,7 +54,13 @@ print(f"  each school alone        {r2_score(y[test], alone[test]):.2f}")
 print(f"  schools together         {model.score(X[test], y[test], tasks=school_ids[test]):.2f}")
 
 # %%
-# A school joins with eight pupils. The shared subspace stays fixed; only its own weights are
+# Every prediction has an error bar: here the interval that should contain nine results in ten.
+predicted, lower, upper = model.predict(X[test], school_ids[test], return_interval=0.9)
+inside = np.mean((lower <= y[test]) & (y[test] <= upper))
+print(f"results inside their 90 % interval: {inside:.2f}, mean width {np.mean(upper - lower):.1f}")
+
+# %%
+# A school joins with eight pupils. The distribution stays as it is; only its own effects are
 # solved.
 first, later = (school == 23) & (pupil < 8), (school == 23) & (pupil >= 8)
 joined = model.fold_in(X[first], y[first], tasks=school_ids[first])
@@ -65,10 +70,19 @@ print(f"  by itself                {by_itself.score(X[later], y[later]):.2f}")
 print(f"  folded in                {joined.score(X[later], y[later], tasks=school_ids[later]):.2f}")
 
 # %%
-# The rank is chosen by cross-validation. The school of each pupil is metadata, which scikit-learn
-# passes to fit and score if they request it.
+# The directions in which effects vary most can be read off. In this table two matter.
+basis = model.subspace_[:, :2]
+known = np.linalg.qr(combinations)[0]
+cosines = np.linalg.svd(known.T @ basis)[1]
+print(
+    f"the two directions of the table, found to {np.degrees(np.arccos(cosines.min())):.0f} degrees"
+)
+
+# %%
+# The paper's method looks for a subspace of given rank, chosen here by cross-validation. The school
+# of each pupil is metadata, which scikit-learn passes to fit and score if they request it.
 sklearn.set_config(enable_metadata_routing=True)
-regressor = MultitaskRegressor(agents="tasks", random_state=0)
+regressor = MultitaskRegressor(method="exact", agents="tasks", random_state=0)
 regressor.set_fit_request(tasks=True).set_score_request(tasks=True)
 folds = KFold(3, shuffle=True, random_state=0)
 search = GridSearchCV(regressor, {"rank": [1, 2, 4]}, cv=folds)
@@ -78,5 +92,5 @@ for rank, score in zip([1, 2, 4], search.cv_results_["mean_test_score"], strict=
 sklearn.set_config(enable_metadata_routing=False)
 
 # %%
-# Schools exchange estimates of the subspace and sums over their pupils, never a row of data.
+# Schools exchange sums over their pupils, never a row of data.
 print(f"schools agree to {model.agreement_:.0e} degrees after {model.bytes_ / 1e3:.0f} kB in all")

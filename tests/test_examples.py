@@ -74,6 +74,7 @@ def test_schools_predict_better_together(printed: Callable[[str], str]) -> None:
     assert figure(text, "one regression for all") < 0.2 < alone < together - 0.05
     assert together > 0.9
     assert figure(text, "folded in") > figure(text, "by itself") + 0.2
+    assert 0.87 < figure(text, "90 % interval:") < 0.94
     assert figure(text, "schools agree to") < 1e-9
 
 
@@ -84,6 +85,9 @@ def test_components_are_those_of_scikit_learn(printed: Callable[[str], str]) -> 
     assert figure(text, "exact:") < 1e-8
     assert figure(text, "gossip:") < 15 < 45 < figure(text, "each place alone:")
     assert figure(text, "from 16 components:") > 0.93
+    holed = figure(text, "pixels missing:")
+    assert holed < 0.7 * figure(text, "with means in their places:")
+    assert figure(text, "error of the expected pixels:") < 0.7 * figure(text, "error of means:")
 
 
 def test_an_own_cost_is_checked_and_resists_outliers(printed: Callable[[str], str]) -> None:

@@ -54,7 +54,11 @@ class FactorIterate(Iterate):
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Known:
-    """Numbers n_i of known values and n of samples, means and variances of the known values."""
+    """Numbers n_i of known values and n of samples, means and variances of the known values.
+
+    The variances are at least a tenth of their mean. Otherwise, a feature that is
+    constant but for a few values would have so little noise that they determine all factors.
+    """
 
     counts: Array
     n_samples: float

@@ -41,6 +41,8 @@ CANDIDATE_TOL, FINAL_TOL = 1.0, 0.1
 # Size of the loadings of new factors relative to the noise, together: enough to leave the saddle.
 FIRST_LOADINGS = 0.3
 USUAL_SUMS = 60
+# Share of the mean variance of the features that each has at least, or is taken to have.
+LEAST_VARIANCE = 0.1
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -212,10 +214,9 @@ def _known_values(samples: IncompleteSamples, iterate: Iterate) -> Subprogram[Kn
 @computed_once
 def _as_known(counts: Array, n_samples: float, means: Array, squares: Array) -> Known:
     variances = squares / np.maximum(counts, 1.0)
-    # A constant feature has no variance of its own, or only that of rounding.
-    least = 1e-12 * (means**2 + float(variances.mean()))
-    floored = np.maximum(variances, np.where(least > 0.0, least, 1.0))
-    return Known(counts, n_samples, means, floored)
+    # Where nothing varies there are only rounding errors, or nothing at all.
+    least = np.maximum(LEAST_VARIANCE * float(variances.mean()), 1e-24 * means**2)
+    return Known(counts, n_samples, means, np.maximum(variances, np.where(least > 0.0, least, 1.0)))
 
 
 def require_values(counts: Array) -> None:
