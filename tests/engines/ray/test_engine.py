@@ -39,11 +39,9 @@ def problems(n_agents: int) -> list[Problem]:
 
 def problems_for(name: str, n_agents: int) -> list[Problem]:
     parts = gv.datasets.split_users(ratings(), n_agents)
-    kinds: dict[str, Any] = {
-        "biases": gv.BiasedCompletionProblem,
-        "bayes": BayesianCompletionProblem,
-    }
-    kind = kinds.get(name, gv.CompletionProblem)
+    if name == "bayes":
+        return [BayesianCompletionProblem(part) for part in parts]
+    kind = gv.BiasedCompletionProblem if name == "biases" else gv.CompletionProblem
     return [kind(part) for part in parts]
 
 
