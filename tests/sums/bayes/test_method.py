@@ -85,8 +85,7 @@ def test_many_agents_find_what_one_would(
 
 def costs_of(program: Program) -> list[float]:
     """The cost that a program reports after each sum; NaN during the set-up."""
-    costs: list[float] = []
-    part = first_part(program)
+    part, costs = first_part(program), list[float]()
     while True:
         try:
             part = next_part(program, shaped(*flat(part.compute())))
@@ -187,7 +186,7 @@ def test_it_does_not_depend_on_the_unit_of_the_ratings(shift: float, scale: floa
     np.testing.assert_allclose(predicted, wanted, rtol=0, atol=1e-7 * scale)
 
 
-HOSTILE: dict[str, Callable[[Any, Any, Any], Any]] = {
+HOSTILE: dict[str, Callable[..., Array]] = {
     "equal": lambda rng, u, i: np.full(len(u), 0.1),
     "noise-free": lambda rng, u, i: np.sin(1.0 + u) * np.cos(2.0 + i),
     "outliers": lambda rng, u, i: rng.standard_normal(len(u)) + 100.0 * (rng.random(len(u)) < 0.01),

@@ -90,8 +90,8 @@ def by_the_book(
     rank = model.rank
     shapes = [(model.n_items, rank), (model.n_items, 3), *[(rank + 1, rank + 1)] * 4, (3,)]
     sums, users = [np.zeros(shape) for shape in shapes], []
-    for user in np.flatnonzero(np.diff(table.starts)).tolist():
-        one = posterior(table, model, user)
+    for user in np.flatnonzero(np.diff(table.starts)):
+        one = posterior(table, model, int(user))
         users.append(one)
         tau, mean, covariance = one["tau"], one["mean"], one["covariance"]
         for item, row, error, kappa, spread, more in zip(
