@@ -34,7 +34,7 @@ train = ratings.drop(test.index)
 print(train.head(3).to_string(index=False))
 
 # %%
-# Fit the model; each shop is an agent. The number of factors per film follows the size of the table.
+# Fit the model; each shop is an agent. The number of factors follows the size of the table.
 model = MatrixCompleter(agents="shop", random_state=0).fit(train)
 print(f"{model.n_agents_} shops, {model.n_users_} people, {model.n_ratings_} ratings")
 print(f"all shops together: {model.errors(test)['rmse']:.2f} (RMSE in stars)")

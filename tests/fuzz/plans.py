@@ -12,7 +12,7 @@ import grassvine as gv
 from grassvine.averaging import REXTRA, DeEPCA, DLMaFit, Tracked
 from grassvine.networks import AllEdges, Epochs, Matchings, OneEdge, PoissonClocks, Recorded
 from grassvine.protocol import Method
-from grassvine.sums import EASE, ImplicitFactorization, Validated
+from grassvine.sums import EASE, BayesianFactorization, ImplicitFactorization, Validated
 from grassvine.sums.biased import BiasedFactorization
 
 COUNT = 8_000
@@ -21,6 +21,7 @@ DRAWN = 3000  # iterations up to which a timetable is drawn here; more take memo
 METHODS: tuple[Method, ...] = (
     gv.Exact(),
     Validated(),
+    BayesianFactorization(ranks=(0, 2)),
     BiasedFactorization(ranks=(1, 2)),
     ImplicitFactorization(),
     EASE(regularization=2.0),

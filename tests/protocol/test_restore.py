@@ -20,7 +20,13 @@ from grassvine.foundations.seeds import stream
 from grassvine.problems import Evaluation, Problem
 from grassvine.protocol import Agent, Method, encode
 from grassvine.protocol.agent import State
-from grassvine.sums import BiasedFactorization, Validated
+from grassvine.sums import (
+    BayesianCompletionProblem,
+    BayesianFactorization,
+    BiasedFactorization,
+    Validated,
+)
+from grassvine.sums.bayes.features import CoRatings
 
 RANK = 3
 # Five agents and rounds of two or four slots: one agent after the other, all meet every phase.
@@ -70,6 +76,10 @@ def biased(n_agents: int) -> list[Problem]:
     return [gv.BiasedCompletionProblem(part) for part in gv.datasets.split_users(RATINGS, n_agents)]
 
 
+def bayesian(n_agents: int) -> list[Problem]:
+    return [BayesianCompletionProblem(part) for part in gv.datasets.split_users(RATINGS, n_agents)]
+
+
 def multitask(n_agents: int) -> list[Problem]:
     return [
         gv.MultitaskProblem(part, alpha=0.1) for part in gv.datasets.split_tasks(TASKS, n_agents)
@@ -101,6 +111,8 @@ SUMS: dict[str, tuple[Method, Problems]] = {
     "components": (gv.Exact(), wide_components),
     "own problem": (gv.Exact(tol=0.05), unmeasured),
     "biases": (BiasedFactorization(regularization=2.0, tol=1e-2), biased),
+    "bayes": (BayesianFactorization(max_iter=4), bayesian),
+    "bayes, ranks": (BayesianFactorization(ranks=(0, 2), max_iter=3), bayesian),
     "biases, auto": (BiasedFactorization(max_iter=5, tol=0.05), biased),
     "validated": (Validated(any_rank=True, n_iter_no_change=1, max_descent_iter=2), completion),
 }
@@ -255,6 +267,8 @@ PASSES = {
     gv.MultitaskProblem: ("evaluate", "hessian_product", "weights"),
     gv.PCAProblem: ("evaluate", "hessian_product", "matrix"),
     gv.BiasedCompletionProblem: ("evaluate", "solve"),
+    BayesianCompletionProblem: ("evaluate", "solve", "variances"),
+    CoRatings: ("rows",),
 }
 
 

@@ -156,6 +156,7 @@ def test_what_has_no_name_cannot_be_written() -> None:
         ('kind = "exact"\nby_rank = 3', "by_rank is 3; choose True or False"),
         ('kind = "validated"\nmax_iter = 1000000000', "choose a smaller max_iter"),
         ('kind = "biased-factorization"\nmax_iter = 1000000000', "choose a smaller max_iter"),
+        ('kind = "bayesian-factorization"\nranks = 3', "ranks is 3; choose a list of integers"),
         ('kind = "biased-factorization"\nranks = 3', "ranks is 3; choose a list of integers"),
         ('kind = "tracked"\nmax_iter = 1000000000', "choose a smaller max_iter"),
         ('kind = "rextra"\nmax_iter = 1000000000', "choose a smaller max_iter"),

@@ -37,7 +37,7 @@ def half_stars(seed: int, n_users: int) -> pl.DataFrame:
 def sent_by_the_leaf(
     monkeypatch: pytest.MonkeyPatch, table: pl.DataFrame, **options: Any
 ) -> tuple[list[Numbers], list[Numbers]]:
-    """Fit, by default by variational Bayes, and return what the first shop sent to its neighbour, and the totals."""
+    """Fit, and return what the first shop sent to its neighbour, and the totals."""
     parts: list[Numbers] = []
     totals: list[Numbers] = []
     outgoing = SumAgent.outgoing

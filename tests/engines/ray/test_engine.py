@@ -22,7 +22,7 @@ from grassvine.foundations.errors import AgentError, CheckpointError, MissingExt
 from grassvine.foundations.seeds import stream
 from grassvine.problems import Evaluation, Problem
 from grassvine.protocol import Method, StepReport
-from grassvine.sums import BiasedFactorization
+from grassvine.sums import BayesianCompletionProblem, BayesianFactorization, BiasedFactorization
 
 needs_ray = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None, reason="Ray is not installed (extra ray)"
@@ -39,6 +39,8 @@ def problems(n_agents: int) -> list[Problem]:
 
 def problems_for(name: str, n_agents: int) -> list[Problem]:
     parts = gv.datasets.split_users(ratings(), n_agents)
+    if name == "bayes":
+        return [BayesianCompletionProblem(part) for part in parts]
     kind = gv.BiasedCompletionProblem if name == "biases" else gv.CompletionProblem
     return [kind(part) for part in parts]
 
@@ -103,6 +105,7 @@ class Endless:
 METHODS: dict[str, Method] = {
     "gossip": gv.Gossip(max_iter=20),
     "exact": gv.Exact(max_iter=12),
+    "bayes": BayesianFactorization(max_iter=8),
     "biases": BiasedFactorization(regularization=2.0, max_iter=8),
     "tracked": Tracked(max_iter=3),
     "d-lmafit": DLMaFit(max_iter=12),

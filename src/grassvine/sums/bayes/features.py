@@ -14,6 +14,7 @@ log(1 + n_i) and the mean, over the users who rated it, of their whitened rows o
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,30 +130,67 @@ def _statistics(
     return TableStatistics(counts, n_users, sums / scale, centre, scale)
 
 
+@dataclass(frozen=True, eq=False)
+class CoRatings:
+    """Products with Õ of one agent's users.
+
+    Attributes
+    ----------
+    ratings : Ratings
+    counts : array of shape (n_items,)
+        Ratings per item of all agents.
+    """
+
+    ratings: Ratings
+    counts: Array
+
+    def rows(self, block: Array) -> Array:
+        """Return Õ·block."""
+        rows: Array = self._of_users * (self._incidence @ (self._of_items * block))
+        return rows
+
+    def product(self, block: Array) -> Array:
+        """Return ÕᵀÕ·block."""
+        product: Array = self._of_items * self.over_users(self._of_users * self.rows(block))
+        return product
+
+    def over_users(self, rows: Array) -> Array:
+        """Return the sum of the rows of the users who rated each item."""
+        summed: Array = self._incidence.T @ rows
+        return summed
+
+    @cached_property
+    def _incidence(self) -> Any:
+        from scipy.sparse import csr_array  # slow to import, and only completion needs it
+
+        ratings = self.ratings
+        ones, shape = np.ones(ratings.n_values), (ratings.n_users, ratings.n_items)
+        return csr_array((ones, ratings.items, ratings.starts), shape=shape)
+
+    @cached_property
+    def _of_users(self) -> Array:
+        own = np.maximum(np.diff(self.ratings.starts), 1)
+        return (1.0 / np.sqrt(own))[:, None]
+
+    @cached_property
+    def _of_items(self) -> Array:
+        return (1.0 / np.sqrt(np.maximum(self.counts, 1.0)))[:, None]
+
+
 def item_features(
     ratings: Ratings, counts: Array, seed: int, iterate: Iterate
 ) -> Subprogram[ItemFeatures]:
     """Find the features of the items, in four sums."""
-    from scipy.sparse import csr_array  # slow to import, and only completion needs it
-
-    n_items, shape = ratings.n_items, (ratings.n_users, ratings.n_items)
-    incidence = csr_array((np.ones(ratings.n_values), ratings.items, ratings.starts), shape=shape)
-    of_users = 1.0 / np.sqrt(np.maximum(np.diff(ratings.starts), 1))[:, None]
-    of_items = 1.0 / np.sqrt(np.maximum(counts, 1.0))[:, None]
-    size = min(N_FEATURES + N_MORE, n_items)
-    block = _orthonormal(stream(seed, "co-rating").standard_normal((n_items, size)))
+    own = CoRatings(ratings, counts)
+    size = min(N_FEATURES + N_MORE, ratings.n_items)
+    block = _orthonormal(stream(seed, "co-rating").standard_normal((ratings.n_items, size)))
     for _ in range(N_POWER_ITERATIONS):
-
-        def own(block: Array = block) -> tuple[Array]:
-            rows = of_users**2 * (incidence @ (of_items * block))
-            return (of_items * (incidence.T @ rows),)
-
-        (product,) = yield from all_reduce(iterate, own)
+        (product,) = yield from all_reduce(iterate, lambda one=block: (own.product(one),))  # type: ignore[misc]
         block = _orthonormal(product)
 
     def own_means(block: Array = block) -> tuple[Array, Array]:
-        rows = of_users * (incidence @ (of_items * block))
-        return incidence.T @ rows, rows.T @ rows
+        rows = own.rows(block)
+        return own.over_users(rows), rows.T @ rows
 
     sums, gram = yield from all_reduce(iterate, own_means)
     energies = np.linalg.eigvalsh(gram)[::-1]
