@@ -127,8 +127,13 @@ def test_mistakes_are_told_in_the_words_of_the_command(
 
 
 def test_a_model_of_ratings_recommends_what_is_chosen(
-    grassvine: Command, ratings: Path, tmp_path: Path
+    grassvine: Command, clicks: Path, tmp_path: Path
 ) -> None:
+    ratings = tmp_path / "stars.csv"
+    rated = pl.read_csv(clicks, schema_overrides={"item": pl.String}).with_columns(
+        stars=1.0 + pl.col("clicks") % 5
+    )
+    rated.select("user", "item", "stars").write_csv(ratings)
     model, plain = tmp_path / "rated", tmp_path / "plain"
     assert grassvine("complete", ratings, "--rank", 2, "-o", model).code == 0
     chosen = grassvine("recommend", model, "--user", 101, "-k", 3, "--json")

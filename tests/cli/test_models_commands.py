@@ -290,7 +290,7 @@ def test_a_user_of_several_owners_is_named_with_its_owner(
     pairs = tmp_path / "pairs.csv"
     pairs.write_text(f"user,item,shop\n7,{best['item']},south\n")
     rating = grassvine("predict", model, pairs, "--json").object["predictions"][0]["rating"]
-    assert rating == pytest.approx(best["rating"], rel=1e-12)
+    assert rating == pytest.approx(best["score"], rel=1e-12)
     done = grassvine("recommend", model, "--users", pairs, "--seen", "-k", 1, "--json")
     assert done.object["recommendations"][0]["owner"] == "south"
     new = tmp_path / "new.csv"

@@ -92,7 +92,8 @@ def test_new_users_are_ranked_by_choices_too() -> None:
 def test_a_cautious_score_is_the_lower_end_of_the_interval() -> None:
     rng = stream(3, "data", "cautious")
     taste = rng.standard_normal((80, 2)) @ rng.standard_normal((2, 15))
-    user, item = np.nonzero(rng.random(taste.shape) < 0.4)
+    popular = np.linspace(0.1, 0.8, 15)
+    user, item = np.nonzero(rng.random(taste.shape) < popular)
     frame = pl.DataFrame(
         {
             "user": user,
@@ -119,6 +120,19 @@ def test_a_cautious_score_is_the_lower_end_of_the_interval() -> None:
     assert subspace.model_.choices is None
 
 
+def test_choices_at_random_say_nothing() -> None:
+    rng = stream(5, "data", "at random")
+    for spread, told in ((0.0, False), (0.25, True)):
+        chance = np.linspace(0.4 - spread, 0.4 + spread, 30)
+        user, item = np.nonzero(rng.random((150, 30)) < chance)
+        rating = rng.integers(1, 6, len(user)).astype(float)
+        frame = pl.DataFrame({"user": user, "item": item, "rating": rating})
+        model = gv.MatrixCompleter(2).fit(frame)
+        assert model.choices_run_ is not None
+        assert (model.model_.choices is not None) == told
+        assert ("rating" in model.recommend(k=1).columns) == told
+
+
 @pytest.mark.parametrize("rows", [1, 2, 5])
 def test_tiny_tables_have_choices_or_none(rows: int) -> None:
     frame = pl.DataFrame(
@@ -138,7 +152,8 @@ def test_new_items_are_learned_from_their_first_ratings(method: str) -> None:
     rng = stream(4, "data", "new items")
     taste = 1.5 * rng.standard_normal((300, 2)) @ rng.standard_normal((2, 24))
     taste += rng.standard_normal(24)
-    user, item = np.nonzero(rng.random(taste.shape) < 0.5)
+    popular = np.linspace(0.2, 0.8, 24)[rng.permutation(24)]
+    user, item = np.nonzero(rng.random(taste.shape) < popular)
     rating = 3.0 + taste[user, item] + rng.normal(0, 0.3, len(user))
     frame = pl.DataFrame({"user": user, "item": item, "rating": rating})
     is_test = pl.Series(rng.random(len(user)) < 0.2)

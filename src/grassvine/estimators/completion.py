@@ -54,6 +54,7 @@ from grassvine.networks import Network
 from grassvine.problems.parts import RatingsSource, problems_of
 from grassvine.runs import Plan, run
 from grassvine.sums import ImplicitFactorization, ImplicitModel, ImplicitProblem
+from grassvine.sums.implicit.statistics import chosen_at_random
 from grassvine.sums.implicit.strengths import default_rank as usual_rank_of_choices
 
 METHODS = ("bayes", "map", "exact-subspace", *GOSSIP)
@@ -204,7 +205,8 @@ class MatrixCompleter(DecentralizedCompleter):
         consensus takes longer on a larger network.
     learn_choices : bool, default=True
         Whether the agents also learn what users choose to rate, by which ``recommend`` ranks items
-        by default (methods ``"bayes"`` and ``"map"``); it takes at most 20 more sums.
+        by default (methods ``"bayes"`` and ``"map"``); it takes at most 20 more sums. If the items
+        that users rated could have been drawn at random, ``recommend`` ranks by rating.
     user, item, rating : str, optional
         Columns of the table; found by name if omitted.
     duplicates : {"error", "mean", "last"}, default="error"
@@ -328,7 +330,11 @@ class MatrixCompleter(DecentralizedCompleter):
         engine = with_checkpoint_subfolder(engine, "choices")
         problems = problems_of(parts, problem_of_choices)
         self.choices_run_ = run(plan, problems, engine=engine)
-        return FactorScorer(ImplicitModel.from_arrays(self.choices_run_.states[0]))
+        model = ImplicitModel.from_arrays(self.choices_run_.states[0])
+        counts = np.asarray(table.counts, dtype=np.float64)
+        if not model.factors.any() and chosen_at_random(counts, float(table.n_users)):
+            return None
+        return FactorScorer(model)
 
     def _formulation(self, table: RatingSource, n_agents: int) -> RatingsFormulation:
         name = one_of("method", self.method, METHODS)

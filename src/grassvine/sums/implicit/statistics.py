@@ -75,3 +75,17 @@ def event_statistics(
 def _statistics(sums: Sequence[Array], typical_count: float) -> EventStatistics:
     counts, rest_counts, n_users, _ = sums
     return EventStatistics(counts, rest_counts, max(float(n_users), 1.0), typical_count)
+
+
+def chosen_at_random(counts: Array, n_users: float) -> bool:
+    """Return whether the numbers of users of the items differ no more than by chance.
+
+    If every item is chosen with the same probability p, Σ(n_i − n̄)²/(n̄(1 − p)) has about the mean
+    m − 1 and the variance 2(m − 1). The test is at three standard deviations.
+    """
+    counts = counts[counts > 0.0]
+    freedom = max(len(counts) - 1, 1)
+    mean = float(counts.mean()) if len(counts) else 0.0
+    by_chance = mean * max(1.0 - mean / max(n_users, 1.0), 1e-12)
+    excess = float(np.sum((counts - mean) ** 2)) / max(by_chance, 1e-12)
+    return excess <= freedom + 3.0 * math.sqrt(2.0 * freedom)
