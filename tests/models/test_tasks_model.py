@@ -7,13 +7,14 @@ import pytest
 from tests.models.model_samples import N_ITEMS, RANK, feature_part, task_table, tasks_model
 
 from grassvine.foundations.errors import BasisError, DataError
-from grassvine.models import TasksModel
+from grassvine.models import FeaturePart, TasksModel
 
 
 @pytest.mark.parametrize("intercepts", [True, False])
 def test_a_task_is_the_ridge_regression_of_its_samples(intercepts: bool) -> None:
     model, (x, y, names) = tasks_model(intercepts), task_table()
     shared = model.shared
+    assert isinstance(shared, FeaturePart)
     reduced = (x - shared.means) / shared.scales @ shared.basis
     for name in sorted(set(names)):
         mine = np.array(names) == name

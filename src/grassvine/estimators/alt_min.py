@@ -115,6 +115,7 @@ class AltMinRegressor(TasksRegressor):
 
     def _take(self, model: TasksModel, *, named: bool) -> None:
         super()._take(model, named=named)
+        assert isinstance(model.shared, FeaturePart)
         self._set_shared(model.shared)
 
     def _set_shared(self, shared: FeaturePart) -> None:
