@@ -123,7 +123,14 @@ def draft(
     rank: Annotated[
         int, typer.Option(help="Number of factors, dimension of the subspace, or components.")
     ] = 10,
-    method: options.Method = "exact",
+    method: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Method: bayes (tasks), exact, gossip or another one; bayes for tasks and exact "
+            "for all others if omitted.",
+        ),
+    ] = None,
     regularization: Annotated[
         str | None,
         typer.Option(metavar="FLOAT|auto", help="Ratings: regularisation strength."),

@@ -10,7 +10,7 @@ from grassvine.foundations.options import one_of, real_number, whole_number
 
 KINDS = ("ratings", "tasks", "pca")
 CLOCKS = ("common", "own")
-EXACT, EXACT_SUBSPACE = "exact", "exact-subspace"
+BAYES, EXACT, EXACT_SUBSPACE = "bayes", "exact", "exact-subspace"
 GOSSIP = ("gossip", "stochastic", "precon-stochastic", "parallel", "precon-parallel")
 WITH_OWN_CLOCK = ("gossip", "stochastic", "precon-stochastic")  # one meeting at a time
 MAX_ITEMS = 1_000_000
@@ -28,6 +28,7 @@ DEFAULTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         **dict.fromkeys(GOSSIP, _GOSSIP_RATINGS),
     },
     "tasks": {
+        BAYES: {},
         EXACT: {"alpha": 1.0},
         **{name: {"alpha": 1.0, "rho": "auto", "max_iter": 200} for name in GOSSIP},
     },
@@ -42,7 +43,8 @@ class MethodChoice:
     Parameters
     ----------
     name : str
-        ``"exact"``, for ratings ``"exact-subspace"``, or a variant of gossip.
+        ``"exact"``, for ratings ``"exact-subspace"``, for tasks ``"bayes"``, or a variant of
+        gossip.
     regularization : float or "auto", optional
         For ratings: μ of the model with biases, λ of the paper's formulation.
     alpha : float, optional
@@ -89,9 +91,13 @@ class MethodChoice:
         return {name: value for name, value in values.items() if value is not None}
 
     @classmethod
-    def of(cls, kind: str, name: str, options: Mapping[str, Any]) -> "MethodChoice":
-        """Return a method of a kind of model, with its defaults for options that are not given."""
+    def of(cls, kind: str, name: str | None, options: Mapping[str, Any]) -> "MethodChoice":
+        """Return a method of a kind of model, with its defaults for options that are not given.
+
+        Without a name, it is that of the estimators: ``"bayes"`` for tasks, else ``"exact"``.
+        """
         defaults = DEFAULTS[one_of("kind", kind, KINDS)]
+        name = next(iter(defaults)) if name is None else name
         known = defaults[one_of("method", name, defaults)]
         listed = [*known, *(["clock"] if name in WITH_OWN_CLOCK else [])]
         for key in options:

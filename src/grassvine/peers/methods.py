@@ -16,7 +16,7 @@ from grassvine.gossip import Gossip, GrowingRho
 from grassvine.networks.graph import Network
 from grassvine.networks.timetable import Timetable
 from grassvine.peers.averages import MEAN_STEPS, mean_by_sums
-from grassvine.peers.learning import EXACT, Learning
+from grassvine.peers.learning import BAYES, EXACT, Learning
 from grassvine.peers.stages import Create, StagedAgent, one_after_another
 from grassvine.peers.totals import (
     JoinedIterate,
@@ -28,7 +28,7 @@ from grassvine.peers.totals import (
 from grassvine.problems.base import Problem
 from grassvine.protocol.agent import Agent, State
 from grassvine.protocol.method import Method, Setup
-from grassvine.sums import Exact, SumAgent, Validated
+from grassvine.sums import EmpiricalBayes, Exact, SumAgent, Validated
 from grassvine.sums.program import Iterate, Program, ProgramOutcome, map_iterates
 
 TASKS_TOLERANCE = 1e-10
@@ -48,7 +48,7 @@ def fit_by_sums(learning: Learning) -> ProgramMethod:
     if learning.kind == "pca":
         method = Exact(tol=TOLERANCE)
     elif learning.kind == "tasks":
-        method = Exact(tol=TASKS_TOLERANCE)
+        method = EmpiricalBayes() if choice.name == BAYES else Exact(tol=TASKS_TOLERANCE)
     elif choice.name == EXACT:
         assert choice.regularization is not None
         method = biased((learning.rank,), choice.regularization).method
