@@ -139,10 +139,9 @@ def test_a_model_of_ratings_recommends_what_is_chosen(
     chosen = grassvine("recommend", model, "--user", 101, "-k", 3, "--json")
     rows = chosen.object["recommendations"]
     assert len(rows) == 3 and all(row["lower"] <= row["rating"] <= row["upper"] for row in rows)
-    rated = grassvine("recommend", model, "--user", 101, "--score", "rating", "-k", 3, "--json")
-    assert [row["score"] for row in rated.object["recommendations"]] == sorted(
-        (row["score"] for row in rated.object["recommendations"]), reverse=True
-    )
+    by_rating = grassvine("recommend", model, "--user", 101, "--score", "rating", "-k", 3, "--json")
+    scores = [row["score"] for row in by_rating.object["recommendations"]]
+    assert scores == sorted(scores, reverse=True)
     assert grassvine("recommend", model, "--user", 101, "--score", "cautious").code == 0
     why = grassvine("explain", model, "--user", 101, "--item", rows[0]["item"], "--json").object
     assert why["score"] == pytest.approx(rows[0]["score"], abs=1e-10)

@@ -98,10 +98,10 @@ def test_new_tasks_are_known_better_with_every_sample() -> None:
     last = tasks == N_TASKS - 1
     model = MultitaskRegressor(on_unknown="fallback").fit(x[~last], y[~last], tasks[~last])
     before, unknown = model.predict(x[last], tasks[last], return_std=True)
-    assert isinstance(model.model_.shared, PriorPart)
-    expected = model.model_.shared.prior
-    reduced = np.column_stack([model.model_.shared.standardised(x[last]), np.ones(last.sum())])
-    np.testing.assert_allclose(before, reduced @ expected.mean, rtol=1e-10)
+    shared = model.model_.shared
+    assert isinstance(shared, PriorPart)
+    reduced = np.column_stack([shared.standardised(x[last]), np.ones(last.sum())])
+    np.testing.assert_allclose(before, reduced @ shared.prior.mean, rtol=1e-10)
     for count in (1, 4, 10):
         joined = model.fold_in(x[last][:count], y[last][:count], tasks[last][:count])
         _, std = joined.predict(x[last], tasks[last], return_std=True)

@@ -128,7 +128,8 @@ def draft(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Method: bayes (ratings) or exact (others) if omitted, gossip or another one.",
+            help="Method: bayes (ratings and tasks) or exact (components) if omitted, gossip or "
+            "another one.",
         ),
     ] = None,
     regularization: Annotated[

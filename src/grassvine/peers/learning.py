@@ -10,7 +10,8 @@ from grassvine.foundations.options import one_of, real_number, whole_number
 
 KINDS = ("ratings", "tasks", "pca")
 CLOCKS = ("common", "own")
-BAYES, MAP, EXACT_SUBSPACE = "bayes", "map", "exact-subspace"  # of ratings
+BAYES = "bayes"  # of ratings and tasks
+MAP, EXACT_SUBSPACE = "map", "exact-subspace"  # of ratings
 EXACT = "exact"  # of tasks and components
 GOSSIP = ("gossip", "stochastic", "precon-stochastic", "parallel", "precon-parallel")
 WITH_OWN_CLOCK = ("gossip", "stochastic", "precon-stochastic")  # one meeting at a time
@@ -30,6 +31,7 @@ DEFAULTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         **dict.fromkeys(GOSSIP, _GOSSIP_RATINGS),
     },
     "tasks": {
+        BAYES: {},
         EXACT: {"alpha": 1.0},
         **{name: {"alpha": 1.0, "rho": "auto", "max_iter": 200} for name in GOSSIP},
     },
@@ -39,7 +41,7 @@ DEFAULTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
 
 def usual_method(kind: str) -> str:
     """Return the method of a plan that names none."""
-    return BAYES if kind == "ratings" else EXACT
+    return EXACT if kind == "pca" else BAYES
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,8 @@ class MethodChoice:
     Parameters
     ----------
     name : str
-        ``"exact"``; for ratings ``"bayes"``, ``"map"`` or ``"exact-subspace"``; or a variant of
+        ``"exact"``; for ratings and tasks ``"bayes"``; for ratings ``"map"`` or
+        ``"exact-subspace"``; or a variant of
         gossip.
     regularization : float or "auto", optional
         For ratings: μ of method ``"map"``, λ of the paper's formulation.
@@ -97,9 +100,13 @@ class MethodChoice:
         return {name: value for name, value in values.items() if value is not None}
 
     @classmethod
-    def of(cls, kind: str, name: str, options: Mapping[str, Any]) -> "MethodChoice":
-        """Return a method of a kind of model, with its defaults for options that are not given."""
+    def of(cls, kind: str, name: str | None, options: Mapping[str, Any]) -> "MethodChoice":
+        """Return a method of a kind of model, with its defaults for options that are not given.
+
+        Without a name, it is that of the estimators: ``"bayes"`` for tasks, else ``"exact"``.
+        """
         defaults = DEFAULTS[one_of("kind", kind, KINDS)]
+        name = next(iter(defaults)) if name is None else name
         known = defaults[one_of("method", name, defaults)]
         listed = [*known, *(["clock"] if name in WITH_OWN_CLOCK else [])]
         for key in options:

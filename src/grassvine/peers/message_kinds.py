@@ -12,6 +12,7 @@ from grassvine.peers.methods import LearnByMeetings, LearnBySums, gossip_of
 from grassvine.sums.bayes.features import N_FEATURES, N_MORE, N_POWER_ITERATIONS
 from grassvine.sums.bayes.selection import SCALES
 from grassvine.sums.components import COLUMNS_PER_COMPONENT
+from grassvine.sums.hierarchical.fit import BLOCK_WIDTH, MAX_FULL, N_BLOCKS
 
 NUMBER_BYTES = 8
 COUNTS_REVEAL = (
@@ -285,7 +286,59 @@ def _fit_bayes(learning: Learning, most: int) -> list[MessageKind]:
     ]
 
 
+def _fit_hierarchical(learning: Learning, most: int) -> list[MessageKind]:
+    """Return the messages of empirical Bayes; with many features, it is fitted twice."""
+    m = learning.n_items
+    few = m <= MAX_FULL
+    size, fits = (m + 1, 1) if few else (BLOCK_WIDTH * N_BLOCKS + 1, 2)
+    kinds = [
+        MessageKind(
+            "targets",
+            "fit",
+            3,
+            fits,
+            "the numbers of tasks and samples, and the sum of the targets",
+            "the number of tasks and the mean of the targets",
+            3,
+        ),
+        MessageKind(
+            "spreads",
+            "fit",
+            m + 1,
+            fits,
+            "the sum of squares of each standardised feature, and of the targets about their mean",
+            "the variances of features and targets",
+            2,
+        ),
+        MessageKind(
+            "expectations",
+            "fit",
+            3 + size + size * (size + 1),
+            most,
+            "cost, expected errors, and for the tasks' expected coefficients the gradient, the "
+            "information on their mean, and their second moments",
+            "the covariance of the features; for a branch with a single task its coefficients",
+            4,
+        ),
+    ]
+    if few:
+        return kinds
+    directions = MessageKind(
+        "directions",
+        "fit",
+        m * BLOCK_WIDTH,
+        fits * N_BLOCKS,
+        "sums of XᵀX times a common block, and before of the Xᵀy of the tasks",
+        "the covariance of the features along those columns, and the sum of their Xᵀy",
+    )
+    contains = "squared errors over variances and number of the samples held out"
+    trial = MessageKind("trial", "fit", 2, 1, contains, "how well the model fits them", 2)
+    return [*kinds, directions, trial]
+
+
 def _fit_tasks(learning: Learning, most: int) -> list[MessageKind]:
+    if learning.method.name == BAYES:
+        return _fit_hierarchical(learning, most)
     m, r = learning.n_items, learning.rank
     return [
         MessageKind(

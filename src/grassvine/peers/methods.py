@@ -28,7 +28,7 @@ from grassvine.peers.totals import (
 from grassvine.problems.base import Problem
 from grassvine.protocol.agent import Agent, State
 from grassvine.protocol.method import Method, Setup
-from grassvine.sums import Exact, SumAgent, Validated
+from grassvine.sums import EmpiricalBayes, Exact, SumAgent, Validated
 from grassvine.sums.program import Iterate, Program, ProgramOutcome, map_iterates
 
 TASKS_TOLERANCE = 1e-10
@@ -48,7 +48,7 @@ def fit_by_sums(learning: Learning) -> ProgramMethod:
     if learning.kind == "pca":
         method = Exact(tol=TOLERANCE)
     elif learning.kind == "tasks":
-        method = Exact(tol=TASKS_TOLERANCE)
+        method = EmpiricalBayes() if choice.name == BAYES else Exact(tol=TASKS_TOLERANCE)
     elif choice.name == BAYES:
         method = bayesian((learning.rank,)).method
     elif choice.name == MAP:

@@ -10,9 +10,9 @@ from grassvine.estimators.multitask import CONSENSUS_SHARE
 from grassvine.estimators.tasks import standardised
 from grassvine.foundations.arrays import Array
 from grassvine.gossip import Gossip
-from grassvine.models import FeaturePart, TaskPart, TasksModel
+from grassvine.models import FeaturePart, PriorPart, TasksModel
 from grassvine.models.task_parts import centred
-from grassvine.peers.learning import Learning
+from grassvine.peers.learning import BAYES, Learning
 from grassvine.peers.methods import gossip_of
 from grassvine.peers.plausible import are_counts, are_fourths, require_plausible
 from grassvine.peers.support import fourth_powers, has_support, require_support
@@ -20,6 +20,7 @@ from grassvine.peers.totals import Totals
 from grassvine.problems import MultitaskProblem
 from grassvine.problems.base import Evaluation
 from grassvine.protocol.agent import State
+from grassvine.sums import CoefficientPrior, HierarchicalProblem
 from grassvine.sums.program import Iterate, Subprogram, all_reduce
 
 COUNT, SUMS, SPREAD = "total.count", "total.sums", "total.spread"
@@ -100,8 +101,10 @@ class MemberTasks:
         (squares,) = yield from all_reduce(iterate, own)
         return {**totals, SQUARES: squares}
 
-    def problem(self, totals: Totals) -> MultitaskProblem:
-        """Return the regressions on standardised features, without intercepts."""
+    def problem(self, totals: Totals) -> MultitaskProblem | HierarchicalProblem:
+        """Return the regressions on standardised features."""
+        if self.learning.method.name == BAYES:
+            return HierarchicalProblem(standardised(self.tasks, *self._standards(totals)))
         return MultitaskProblem(self._fitted(totals), self._alpha)
 
     def gossip(self, totals: Totals, n_agents: int) -> Gossip:
@@ -120,7 +123,7 @@ class MemberTasks:
             model = self.model({**totals, **fitted})
             assert model.private is not None
             wrong = [
-                model.shared.standardised(x) @ (model.shared.basis @ w) + b - y
+                model.shared.coordinates(x) @ w + b - y
                 for x, y, w, b, known in zip(
                     held.features,
                     held.targets,
@@ -144,15 +147,18 @@ class MemberTasks:
         """Return the model: the same features in all houses, this member's tasks."""
         means, scales = self._standards(state)
         names = tuple(map(str, self.learning.catalogue))
-        basis = np.asarray(state["basis"], dtype=np.float64)
-        shared = FeaturePart(names, basis, means, scales, self._alpha, True)
-        counts = np.array([len(y) for y in self.tasks.targets], dtype=np.int64)
-        return TasksModel(shared, TaskPart(self.ids, *shared.solve(self.tasks), counts))
+        shared: FeaturePart | PriorPart
+        if self.learning.method.name == BAYES:
+            prior = CoefficientPrior.from_arrays(state)
+            shared = PriorPart(names, means, scales, prior, self.learning.rank)
+        else:
+            basis = np.asarray(state["basis"], dtype=np.float64)
+            shared = FeaturePart(names, basis, means, scales, self._alpha, True)
+        return TasksModel(shared, shared.tasks_from(self.ids, self.tasks))
 
     @property
     def _alpha(self) -> float:
-        assert self.learning.method.alpha is not None
-        return self.learning.method.alpha
+        return self.learning.method.alpha or 0.0
 
     def _fitted(self, totals: Totals) -> Tasks:
         return centred(standardised(self.tasks, *self._standards(totals)))

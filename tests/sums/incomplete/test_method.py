@@ -38,8 +38,7 @@ def test_agents_find_what_one_owner_finds(n_agents: int, network: str) -> None:
     result = gv.run(plan, problems)
     for state in (result.states[0], result.states[-1]):
         assert subspace_angles(state["basis"], pooled.basis).max() < 1e-9
-        centre = np.asarray(state["centre"], dtype=np.float64)
-        np.testing.assert_allclose(centre, pooled.centre, rtol=1e-9)
+        np.testing.assert_allclose(state["centre"].astype(float), pooled.centre, rtol=1e-9)
         assert state["squares"][0] == pytest.approx(pooled.squares, rel=1e-9)
         found = FactorModel.from_arrays(state)
         assert found.n_factors == pooled.model.n_factors
