@@ -85,7 +85,7 @@ def fitted(tables, features):
     table = pl.concat(
         one.with_columns(pl.col(WARD) + f" {number}") for number, one in enumerate(tables)
     )
-    owner = gv.MultitaskRegressor(rank=RANK, method="exact", agents=1)
+    owner = gv.MultitaskRegressor(rank=RANK, agents=1)
     return owner.fit(table.select(features).to_numpy(), table[TARGET].to_numpy(), table[WARD])
 
 

@@ -44,10 +44,12 @@ from grassvine.sums.program import Compute, Part, Program, ProgramOutcome, kind_
 SCALE: dict[str, Any] = {"lowest": 0.5, "highest": 5.0}
 KINDS: dict[str, Learning] = {
     "ratings": learning("ratings", holdout=0.1, **SCALE),
-    "ratings, given": learning("ratings", regularization=3.0, **SCALE),
+    "ratings, map": learning("ratings", "map", holdout=0.1, **SCALE),
+    "ratings, given": learning("ratings", "map", regularization=3.0, **SCALE),
     "subspace": learning("ratings", "exact-subspace", holdout=0.1, **SCALE),
     "subspace, given": learning("ratings", "exact-subspace", regularization=0.05, **SCALE),
     "tasks": learning("tasks", holdout=0.2),
+    "tasks, exact": learning("tasks", "exact", holdout=0.2),
     "components": learning("pca"),
 }
 
@@ -337,7 +339,7 @@ def ascent(arrays: Arrays) -> Arrays:
         ("ratings, given", ascent, "no step reduces the cost, although its gradient says so"),
         ("subspace, given", ascent, "no step reduces the cost, although its gradient says so"),
         ("tasks", negative_counts, "numbers of tasks and of samples do not fit"),
-        ("tasks", ascent, "no step reduces the cost, although its gradient says so"),
+        ("tasks, exact", ascent, "no step reduces the cost, although its gradient says so"),
         ("components", fractions, "the number of samples is not one"),
     ],
 )

@@ -264,7 +264,7 @@ def start_factors(heard: Heard) -> Array:
 
 def member_plan(letters: str, seed: int, **options: object) -> GroupPlan:
     """Return the plan of some clinics."""
-    what = learning("ratings", regularization=3.0, lowest=0.5, highest=5.0)
+    what = learning("ratings", "map", regularization=3.0, lowest=0.5, highest=5.0)
     return GroupPlan.draft(cards(letters, ""), what, seed=seed, **options)  # type: ignore[arg-type]
 
 
