@@ -184,7 +184,7 @@ def test_the_clock_is_part_of_the_plan() -> None:
 @pytest.mark.parametrize(
     ("method", "clock", "says"),
     [
-        ("exact", "own", "has no option clock"),
+        ("bayes", "own", "has no option clock"),
         ("parallel", "own", "has no option clock"),
         ("gossip", "mine", "unknown clock 'mine'"),
     ],
