@@ -1,7 +1,6 @@
 """Fitted ratings models: predictions, recommendations and fold-in of new users."""
 
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,9 +10,10 @@ from grassvine.data.ids import UNKNOWN, Ids, as_column
 from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array, Indices
 from grassvine.foundations.described import Described
-from grassvine.foundations.errors import DataError, Option
-from grassvine.foundations.options import real_number, whole_number
+from grassvine.foundations.errors import DataError
+from grassvine.foundations.options import whole_number
 from grassvine.foundations.watch import Watch, part_of
+from grassvine.models.deviations import deviations, deviations_of_level
 from grassvine.models.fold_in import (
     MATCHED,
     MATCHED_ALONE,
@@ -22,7 +22,7 @@ from grassvine.models.fold_in import (
     joined,
 )
 from grassvine.models.ranking import best_in_row, best_items
-from grassvine.models.rating_parts import BayesianSolver, ItemPart, UserPart
+from grassvine.models.rating_parts import ItemPart, UserPart
 from grassvine.models.unknown import (
     FALLBACK,
     OnUnknown,
@@ -150,7 +150,7 @@ class RatingsModel(Described):
             return found
         std = np.where(np.isnan(ratings), np.nan, self.deviations_by_number(user, item))
         if return_interval is not None:
-            reach = _quantile(return_interval) * std
+            reach = deviations_of_level(return_interval) * std
             lower, upper = self._clipped(ratings - reach), self._clipped(ratings + reach)
             found = replace(found, lower=lower, upper=upper)
         return replace(found, std=std) if return_std else found
@@ -177,29 +177,8 @@ class RatingsModel(Described):
     def deviations_by_number(
         self, user: Indices, item: Indices, watch: Watch | None = None
     ) -> Array:
-        """Return the standard deviation of each prediction; only a Bayesian model has them.
-
-        The covariances of the users are computed from their ratings, not stored.
-        """
-        solver = self.shared.solver
-        if not isinstance(solver, BayesianSolver):
-            raise DataError(
-                "the model has no standard deviations or intervals, because it was not fitted by "
-                "variational Bayes; fit it with ",
-                Option("method", "bayes"),
-                ".",
-            )
-        users, places = np.unique(user, return_inverse=True)
-        known = users[users != UNKNOWN]
-        table = self.shared.no_ratings
-        if self.private is not None:
-            table = self.private.seen.choose_users(known)
-        # An unknown user comes first of the distinct ones; it gets the place after the others.
-        place = (places - (len(users) - len(known))) % max(len(users), 1)
-        if len(known) < len(users):
-            starts = np.append(table.starts, table.starts[-1])
-            table = replace(table, starts=starts)
-        return solver.deviations(table, place, item, watch)
+        """Return the standard deviation of each prediction; only a Bayesian model has them."""
+        return deviations(self.shared, self.private, user, item, watch)
 
     def recommend(
         self,
@@ -439,12 +418,6 @@ def _taken(values: Array, numbers: Indices, known: NDArray[np.bool_], otherwise:
     found = np.full(len(numbers), otherwise)
     found[known] = values[numbers[known]]
     return found
-
-
-def _quantile(level: object) -> float:
-    """Return how many standard deviations the interval of a level reaches to both sides."""
-    share = real_number("return_interval", level, least=0.0, below=1.0, error=DataError)
-    return NormalDist().inv_cdf(0.5 * (1.0 + share))
 
 
 def _at(ids: "pl.Series", numbers: Indices) -> "pl.Series":
