@@ -1,7 +1,6 @@
 """Fitted ratings models: predictions, recommendations and fold-in of new users."""
 
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -12,8 +11,9 @@ from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array, Indices
 from grassvine.foundations.described import Described
 from grassvine.foundations.errors import DataError, Option
-from grassvine.foundations.options import choice, real_number, whole_number
+from grassvine.foundations.options import choice, whole_number
 from grassvine.foundations.watch import Watch, part_of
+from grassvine.models.deviations import deviations, deviations_of_level
 from grassvine.models.fold_in import (
     MATCHED,
     MATCHED_ALONE,
@@ -170,7 +170,7 @@ class RatingsModel(Described):
             return found
         std = np.where(np.isnan(ratings), np.nan, self.deviations_by_number(user, item))
         if return_interval is not None:
-            reach = _quantile(return_interval) * std
+            reach = deviations_of_level(return_interval) * std
             lower, upper = self._clipped(ratings - reach), self._clipped(ratings + reach)
             found = replace(found, lower=lower, upper=upper)
         return replace(found, std=std) if return_std else found
@@ -197,29 +197,8 @@ class RatingsModel(Described):
     def deviations_by_number(
         self, user: Indices, item: Indices, watch: Watch | None = None
     ) -> Array:
-        """Return the standard deviation of each prediction; only a Bayesian model has them.
-
-        The covariances of the users are computed from their ratings, not stored.
-        """
-        solver = self.shared.solver
-        if not isinstance(solver, BayesianSolver):
-            raise DataError(
-                "the model has no standard deviations or intervals, because it was not fitted by "
-                "variational Bayes; fit it with ",
-                Option("method", "bayes"),
-                ".",
-            )
-        users, places = np.unique(user, return_inverse=True)
-        known = users[users != UNKNOWN]
-        table = self.shared.no_ratings
-        if self.private is not None:
-            table = self.private.seen.choose_users(known)
-        # An unknown user comes first of the distinct ones; it gets the place after the others.
-        place = (places - (len(users) - len(known))) % max(len(users), 1)
-        if len(known) < len(users):
-            starts = np.append(table.starts, table.starts[-1])
-            table = replace(table, starts=starts)
-        return solver.deviations(table, place, item, watch)
+        """Return the standard deviation of each prediction; only a Bayesian model has them."""
+        return deviations(self.shared, self.private, user, item, watch)
 
     def recommend(
         self,
@@ -366,10 +345,10 @@ class RatingsModel(Described):
             count = len(level)
             pairs = np.repeat(np.arange(len(users)), count), np.tile(np.arange(count), len(users))
             assert isinstance(shared.solver, BayesianSolver)
-            deviations = shared.solver.deviations(own, *pairs).reshape(len(users), count)
+            spread = shared.solver.deviations(own, *pairs).reshape(len(users), count)
             ratings = private.weights[users] @ shared.factors.T + level
             ratings += private.biases[users][:, None]
-            return self._clipped(ratings) - _quantile(INTERVAL) * deviations
+            return self._clipped(ratings) - deviations_of_level(INTERVAL) * spread
 
         def chosen(users: Indices, own: Ratings) -> Array:
             assert self.choices is not None
@@ -393,7 +372,9 @@ class RatingsModel(Described):
         ratings = self.predict_by_number(whose[shown], flat[shown])
         found["rating"][shown] = ratings
         if isinstance(self.shared.solver, BayesianSolver):
-            reach = _quantile(INTERVAL) * self.deviations_by_number(whose[shown], flat[shown])
+            reach = deviations_of_level(INTERVAL) * self.deviations_by_number(
+                whose[shown], flat[shown]
+            )
             for name, end in (("lower", ratings - reach), ("upper", ratings + reach)):
                 found[name] = np.full(flat.shape, np.nan)
                 found[name][shown] = self._clipped(end)
@@ -556,12 +537,6 @@ def _taken(values: Array, numbers: Indices, known: NDArray[np.bool_], otherwise:
     found = np.full(len(numbers), otherwise)
     found[known] = values[numbers[known]]
     return found
-
-
-def _quantile(level: object) -> float:
-    """Return how many standard deviations the interval of a level reaches to both sides."""
-    share = real_number("return_interval", level, least=0.0, below=1.0, error=DataError)
-    return NormalDist().inv_cdf(0.5 * (1.0 + share))
 
 
 def events_of(ratings: Ratings) -> Ratings:
