@@ -17,6 +17,7 @@ from grassvine.cli.output import (
     progress,
     write_table,
 )
+from grassvine.foundations.errors import Option, PlanError
 
 Model = Annotated[Path, typer.Argument(help="Folder of a saved model.", show_default=False)]
 
@@ -63,6 +64,8 @@ def predict(
             watch=bar.update,
         )
     print_messages(asked.assumed)
+    if interval is not None and not isinstance(loaded, TasksModel):
+        raise PlanError(Option("interval"), " is for models of tasks; omit it.")
     with progress("predicting") as bar:
         if isinstance(loaded, RatingsModel):
             owner = inspect(model).card.parameters.get("agents")

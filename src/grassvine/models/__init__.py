@@ -5,7 +5,8 @@ from grassvine.models.persistence.files import Description, inspect, load, save
 from grassvine.models.rating_parts import BiasedSolver, ItemPart, SubspaceSolver, UserPart
 from grassvine.models.ratings import FoldIn, Predictions, RatingsModel
 from grassvine.models.subspace import SubspaceModel
-from grassvine.models.task_parts import FeaturePart, PriorPart, TaskPart
+from grassvine.models.task_parts import FeaturePart, TaskPart
+from grassvine.models.task_prior import PriorPart
 from grassvine.models.tasks import TaskPredictions, TasksModel
 
 __all__ = [
