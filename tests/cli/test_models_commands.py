@@ -170,6 +170,42 @@ def test_tasks_and_components_are_learned_and_asked(grassvine: Command, tmp_path
     assert refused.code == 3 and "has no users or items" in refused.err
 
 
+def test_predictions_of_tasks_have_intervals(grassvine: Command, tmp_path: Path) -> None:
+    samples = write_samples(tmp_path / "samples.csv")
+    fit = ("multitask", samples, "--target", "y", "--task", "school", "--json")
+    report = grassvine(*fit, "--holdout", 0.25, "-o", tmp_path / "tasks").object
+    assert 0.6 <= report["test_coverage_90"] <= 1.0 and report["method"] == "bayes"
+    asked = ("predict", tmp_path / "tasks", samples, "--json")
+    rows = grassvine(*asked, "--interval", 0.5).object["predictions"]
+    wider = grassvine(*asked, "--interval", 0.9).object["predictions"]
+    for row, wide in zip(rows, wider, strict=True):
+        assert wide["lower"] < row["lower"] < row["prediction"] < row["upper"] < wide["upper"]
+    refused = grassvine(*asked, "--interval", 1.5)
+    assert refused.code == 3 and "interval is 1.5" in refused.err
+    grassvine(*fit, "--method", "exact", "--rank", 1, "-o", tmp_path / "exact")
+    refused = grassvine("predict", tmp_path / "exact", samples, "--interval", 0.9)
+    assert refused.code == 3 and "fit one with method='bayes'" in refused.err
+    grassvine("pca", samples, "-o", tmp_path / "axes")
+    refused = grassvine("predict", tmp_path / "axes", samples, "--interval", 0.9)
+    assert refused.code == 3 and "--interval is for models of tasks" in refused.err
+
+
+def test_components_are_found_where_values_are_missing(grassvine: Command, tmp_path: Path) -> None:
+    samples = write_samples(tmp_path / "samples.csv")
+    lines = samples.read_text().splitlines()
+    fields = [line.split(",") for line in lines]
+    for number in (3, 10, 17, 40):
+        fields[number][1 + number % 3] = ""
+    holed = tmp_path / "holed.csv"
+    holed.write_text("\n".join(map(",".join, fields)) + "\n")
+    done = grassvine("pca", holed, "--agents", 3, "--json", "-o", tmp_path / "axes")
+    assert done.object["n_missing"] == 4 and "values are missing." in done.err
+    told = grassvine("predict", tmp_path / "axes", holed)
+    assert told.code == 0 and len(told.out.splitlines()) == len(lines)
+    refused = grassvine("pca", holed, "--agents", 3, "--method", "gossip")
+    assert refused.code == 3 and "missing, NaN or infinite in" in refused.err
+
+
 def test_components_of_named_owners_explain_a_share(grassvine: Command, tmp_path: Path) -> None:
     samples = write_samples(tmp_path / "samples.csv")
     report = grassvine("pca", samples, "--agents", "school", "--components", 0.9, "--json").object

@@ -18,7 +18,7 @@ from grassvine.cli.output import (
     progress,
     write_table,
 )
-from grassvine.foundations.errors import PlanError
+from grassvine.foundations.errors import Option, PlanError
 
 if TYPE_CHECKING:
     from grassvine.data.tables import RatingTable
@@ -80,6 +80,8 @@ def predict(
             watch=bar.update,
         )
     print_messages(asked.assumed)
+    if interval is not None and not isinstance(loaded, TasksModel):
+        raise PlanError(Option("interval"), " is for models of tasks; omit it.")
     with progress("predicting") as bar:
         if isinstance(loaded, RatingsModel):
             owner = inspect(model).card.parameters.get("agents")

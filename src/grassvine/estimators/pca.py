@@ -2,17 +2,17 @@
 
 import numbers
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from grassvine.averaging import DeEPCA
 from grassvine.data import split_samples
 from grassvine.engines import Engine
+from grassvine.estimators.axes import incomplete_model, principal_axes
 from grassvine.estimators.callbacks import CallbackSupport, fit_with_callbacks
 from grassvine.estimators.fitted import (
     feature_names,
@@ -40,7 +40,7 @@ from grassvine.networks import Network
 from grassvine.problems import PCAProblem
 from grassvine.protocol import Method, Observer
 from grassvine.runs import Plan, Run, run
-from grassvine.sums import Exact, FactorModel, IncompletePCA, IncompleteSamples
+from grassvine.sums import Exact, IncompletePCA, IncompleteSamples
 
 EXACT, DEEPCA = "exact", "deepca"
 # Components are about as accurate as the relative gradient norm at which the descent stops.
@@ -340,39 +340,6 @@ class DecentralizedPCA(
         set_feature_attributes(self, model.features, named=named)
         self.subspace_ = model.components
         self._set_model(model)
-
-
-def incomplete_model(
-    names: tuple[str, ...], state: Mapping[str, Any], n_samples: int
-) -> SubspaceModel:
-    """Return the model of samples with missing values from the state of any agent."""
-    count = max(n_samples - 1, 1)
-    basis = np.asarray(state["basis"], dtype=np.float64)
-    captured, rotation = np.linalg.eigh(np.asarray(state["captured"], dtype=np.float64))
-    return SubspaceModel(
-        names,
-        np.asarray(state["centre"], dtype=np.float64),
-        _with_signs(basis @ rotation[:, ::-1]),
-        np.maximum(captured[::-1], 0.0) / count,
-        float(state["squares"][0]) / count,
-        FactorModel.from_arrays(state),
-    )
-
-
-def principal_axes(basis: Array, samples: Array) -> tuple[Array, Array]:
-    """Return the principal axes of samples within a subspace, and the sum of squares along each.
-
-    UᵀXᵀXU is a sum over the agents. Signs follow scikit-learn's convention.
-    """
-    reduced = samples @ basis
-    captured, rotation = np.linalg.eigh(reduced.T @ reduced)
-    return _with_signs(basis @ rotation[:, ::-1]), np.maximum(captured[::-1], 0.0)
-
-
-def _with_signs(axes: Array) -> Array:
-    """Return the axes with signs by scikit-learn's convention."""
-    _, flipped = svd_flip(None, axes.T, u_based_decision=False)
-    return np.ascontiguousarray(flipped.T)
 
 
 def _warn_sent_more(sent: int, held: int) -> None:

@@ -104,7 +104,7 @@ class MultitaskJob(EngineOptions):
             "train_r2": train_errors[1],
             "test_rmse": test_errors[0],
             "test_r2": test_errors[1],
-            "test_in_90%_interval": covered,
+            "test_coverage_90": covered,
             **run_report(estimator, spent),
         }
         samples, targets, tasks = _rows(test if test.n_values else train, data)

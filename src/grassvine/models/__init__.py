@@ -14,7 +14,8 @@ from grassvine.models.rating_parts import (
 from grassvine.models.ratings import FoldIn, Predictions, RatingsModel
 from grassvine.models.scorers import FactorScorer, RegressionScorer
 from grassvine.models.subspace import SubspaceModel
-from grassvine.models.task_parts import FeaturePart, PriorPart, TaskPart
+from grassvine.models.task_parts import FeaturePart, TaskPart
+from grassvine.models.task_prior import PriorPart
 from grassvine.models.tasks import TaskPredictions, TasksModel
 
 __all__ = [

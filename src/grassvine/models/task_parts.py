@@ -10,9 +10,8 @@ with weights w_t by ridge regression within the subspace, regularised by
     ½λ Σ_i (w_ti / s_i)²
 
 where the strengths s are 1 unless tasks use some directions more than others. The intercept is not
-regularised, so centring the samples of each task eliminates it. In a :class:`PriorPart` the weights
-and intercepts of all tasks come from one normal distribution, and the prediction b_t + zᵀw_t has a
-variance (:mod:`grassvine.sums.hierarchical.prior`).
+regularised, so centring the samples of each task eliminates it. Another shared part is
+:class:`grassvine.models.task_prior.PriorPart`.
 """
 
 from collections.abc import Sequence
@@ -25,10 +24,8 @@ from grassvine.data.ids import Ids
 from grassvine.data.tasks import Tasks
 from grassvine.foundations.arrays import Array, Indices, as_basis, as_matrix, as_numbers
 from grassvine.foundations.errors import BasisError, DataError
-from grassvine.foundations.options import real_number, whole_number
+from grassvine.foundations.options import real_number
 from grassvine.problems.multitask import MultitaskProblem
-from grassvine.sums.hierarchical.designs import Designs
-from grassvine.sums.hierarchical.prior import CoefficientPrior
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +58,7 @@ class FeaturePart:
 
     def __post_init__(self) -> None:
         """Check that all arrays are consistent."""
-        features = _unique(self.features)
+        features = unique_names(self.features)
         basis = as_basis(self.basis, n_items=len(features))
         object.__setattr__(self, "features", features)
         object.__setattr__(self, "basis", basis)
@@ -99,7 +96,7 @@ class FeaturePart:
 
     def standardised(self, features: ArrayLike) -> Array:
         """Return features standardised with the means and scales of the model."""
-        return _standardised(features, self.features, self.means, self.scales)
+        return standardised_by(features, self.features, self.means, self.scales)
 
     def coordinates(self, features: ArrayLike) -> Array:
         """Return the features by which the weights of a task are multiplied."""
@@ -121,113 +118,7 @@ class FeaturePart:
 
     def tasks_from(self, ids: Ids, tasks: Tasks) -> "TaskPart":
         """Return the private part of tasks with these samples."""
-        return TaskPart(ids, *self.solve(tasks), _counts(tasks))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PriorPart:
-    """The shared part of a tasks model whose coefficients come from one normal distribution.
-
-    It contains no samples and may be passed on.
-
-    Parameters
-    ----------
-    features : tuple of str
-        Unique names.
-    means, scales : array of shape (n_features,)
-        Standardise the features; scales are positive.
-    prior : CoefficientPrior
-        The distribution of the coefficients; one more than features if tasks have an intercept,
-        the last coefficient.
-    rank : int
-        Number of columns of :attr:`basis`.
-    """
-
-    features: tuple[str, ...]
-    means: Array
-    scales: Array
-    prior: CoefficientPrior
-    rank: int
-
-    def __post_init__(self) -> None:
-        """Check that all arrays are consistent."""
-        features = _unique(self.features)
-        object.__setattr__(self, "features", features)
-        if len(self.prior.mean) - len(features) not in (0, 1):
-            raise BasisError(
-                f"the prior has {len(self.prior.mean)} coefficients for {len(features)} features; "
-                "pass one for each feature, and perhaps one for the intercept."
-            )
-        for name in ("means", "scales"):
-            vector = as_numbers(getattr(self, name), name=name, error=BasisError)
-            if vector.shape != (len(features),) or not np.isfinite(vector).all():
-                raise BasisError(
-                    f"{name} have shape {vector.shape} or are not all finite; "
-                    f"pass {len(features)} finite numbers, one per feature."
-                )
-            object.__setattr__(self, name, vector)
-        if not (self.scales > 0.0).all():
-            raise BasisError("a scale is not positive; pass 1 for a constant feature.")
-        most = min(len(features), self.prior.factor.shape[1])
-        whole_number("rank", self.rank, least=1, most=most, error=BasisError)
-
-    @property
-    def intercepts(self) -> bool:
-        """Whether each task has an intercept."""
-        return len(self.prior.mean) > len(self.features)
-
-    @property
-    def n_weights(self) -> int:
-        """The number of weights of a task."""
-        return len(self.features)
-
-    @property
-    def basis(self) -> Array:
-        """Orthonormal directions in which the weights of tasks vary most."""
-        return self.prior.directions(len(self.features), self.rank)
-
-    def standardised(self, features: ArrayLike) -> Array:
-        """Return features standardised with the means and scales of the model."""
-        return _standardised(features, self.features, self.means, self.scales)
-
-    coordinates = standardised
-
-    def tasks_from(self, ids: Ids, tasks: Tasks) -> "TaskPart":
-        """Return the private part of tasks with these samples."""
-        scaled = Tasks(tuple(self.standardised(x) for x in tasks.features), tasks.targets)
-        designs = Designs.of(scaled, intercepts=self.intercepts)
-        weights, intercepts = self._split(self.prior.solve(designs))
-        return TaskPart(ids, weights, intercepts, _counts(tasks), designs.rows, designs.sizes)
-
-    def typical(self) -> tuple[Array, float]:
-        """Return the expected weights and intercept of a task of which nothing is known."""
-        weights, intercepts = self._split(self.prior.mean[None])
-        return weights[0], float(intercepts[0])
-
-    def deviations(self, coordinates: Array, numbers: Indices, known: "TaskPart | None") -> Array:
-        """Return the standard deviation of the target of each sample.
-
-        Parameters
-        ----------
-        numbers : array of int
-            The row of ``known`` of the task of each sample; negative if it is unknown.
-        """
-        samples = coordinates
-        if self.intercepts:
-            samples = np.column_stack([coordinates, np.ones(len(coordinates))])
-        if known is None or known.rows is None or known.sizes is None:
-            none = np.zeros(0, dtype=np.int64)
-            rows, sizes, counts = np.zeros((0, samples.shape[1])), none, none
-        else:
-            rows, sizes, counts = known.rows, known.sizes, known.counts
-        designs = Designs(rows, np.zeros(len(rows)), sizes, np.zeros(len(sizes)), counts)
-        return np.sqrt(self.prior.variances(designs, numbers, samples))
-
-    def _split(self, coefficients: Array) -> tuple[Array, Array]:
-        weights = np.ascontiguousarray(coefficients[:, : self.n_weights])
-        if not self.intercepts:
-            return weights, np.zeros(len(weights))
-        return weights, np.ascontiguousarray(coefficients[:, -1])
+        return TaskPart(ids, *self.solve(tasks), sample_counts(tasks))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -242,8 +133,8 @@ class TaskPart:
     counts : array of shape (n_tasks,)
         Numbers of samples.
     rows, sizes : array, optional
-        For a :class:`PriorPart`, from which the uncertainty of the weights follows: rows R_t of
-        each task one below the other, with R_tᵀR_t = X_tᵀX_t, and how many there are.
+        What the uncertainty of the weights follows from, where the shared part has a prior: rows
+        R_t of each task one below the other, with R_tᵀR_t = X_tᵀX_t, and how many there are.
     """
 
     tasks: Ids
@@ -323,7 +214,8 @@ def centred(tasks: Tasks) -> Tasks:
     )
 
 
-def _counts(tasks: Tasks) -> Indices:
+def sample_counts(tasks: Tasks) -> Indices:
+    """Return the number of samples of each task."""
     return np.array([len(y) for y in tasks.targets], dtype=np.int64)
 
 
@@ -336,7 +228,8 @@ def _as_counts(name: str, given: Indices, n_tasks: int) -> Indices:
     return counts.astype(np.int64)
 
 
-def _unique(features: Sequence[str]) -> tuple[str, ...]:
+def unique_names(features: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of features; repeated ones are refused."""
     names = tuple(features)
     if len(set(names)) != len(names):
         repeated = next(name for name in names if names.count(name) > 1)
@@ -344,8 +237,9 @@ def _unique(features: Sequence[str]) -> tuple[str, ...]:
     return names
 
 
-def _standardised(
+def standardised_by(
     features: ArrayLike, names: tuple[str, ...], means: Array, scales: Array
 ) -> Array:
+    """Return features standardised with means and scales."""
     given = as_matrix(features, rank=len(names), name="the feature matrix", error=DataError)
     return (given - means) / scales

@@ -11,7 +11,8 @@ from grassvine.data.tasks import Tasks
 from grassvine.foundations.arrays import Array, as_matrix, as_numbers
 from grassvine.foundations.described import Described
 from grassvine.foundations.errors import DataError, Option
-from grassvine.models.task_parts import FeaturePart, PriorPart, TaskPart
+from grassvine.models.task_parts import FeaturePart, TaskPart
+from grassvine.models.task_prior import PriorPart
 from grassvine.models.unknown import (
     FALLBACK,
     OnUnknown,
