@@ -80,8 +80,8 @@ def predict(
             watch=bar.update,
         )
     print_messages(asked.assumed)
-    if interval is not None and not isinstance(loaded, TasksModel):
-        raise PlanError(Option("interval"), " is for models of tasks; omit it.")
+    if interval is not None and not isinstance(loaded, RatingsModel | TasksModel):
+        raise PlanError(Option("interval"), " is for models of ratings and tasks; omit it.")
     with progress("predicting") as bar:
         if isinstance(loaded, RatingsModel):
             owner = inspect(model).card.parameters.get("agents")
@@ -91,8 +91,6 @@ def predict(
         elif isinstance(loaded, TasksModel):
             column = task or str(inspect(model).card.parameters.get("task", "task"))
             frame = predict_targets(loaded, asked, column, choice, interval)
-        elif interval is not None:
-            raise PlanError("coordinates on components have no intervals; omit --interval.")
         else:
             frame = coordinates(loaded, asked)
     write_table(frame, "predictions", out, as_json)
