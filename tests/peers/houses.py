@@ -74,7 +74,20 @@ def sample_frame(house: int) -> pl.DataFrame:
     return pl.DataFrame(x, schema=list(FEATURES))
 
 
+def event_frame(house: int, n_users: int) -> pl.DataFrame:
+    """What the users of a house choose, and how often: items of one half more than of the other."""
+    rng = stream(house, "data", "events of a house")
+    half = np.arange(N_ITEMS) < N_ITEMS // 2
+    rows = []
+    for user in range(n_users):
+        liked = np.where(half == (user % 2 == 0), 4.0, 1.0) / (1.0 + np.arange(N_ITEMS) % 15)
+        chosen = rng.choice(N_ITEMS, size=9, replace=False, p=liked / liked.sum())
+        rows += [(f"h{house}u{user:02d}", int(item), int(rng.integers(1, 5))) for item in chosen]
+    return pl.DataFrame(rows, schema=["user", "item", "count"], orient="row")
+
+
 FRAMES = {
+    "events": lambda house: event_frame(house, 40 + 5 * house),
     "ratings": lambda house: rating_frame(house, 20 + 3 * house),
     "tasks": task_frame,
     "pca": sample_frame,
@@ -90,7 +103,7 @@ def learning(kind: str, method: str | None = None, **options: Any) -> Learning:
     }
     rank = options.pop("rank", 2)
     choice = MethodChoice.of(kind, method or usual_method(kind), options)
-    if kind == "ratings":
+    if kind in ("ratings", "events"):
         return Learning(kind, tuple(range(N_ITEMS)), rank, choice, **model)
     columns: dict[str, Any] = {"target": "y", "task": "task"} if kind == "tasks" else {}
     return Learning(kind, FEATURES, rank, choice, **columns, **model)

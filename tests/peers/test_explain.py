@@ -40,6 +40,7 @@ RUNS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "subspace, given": ("ratings", "exact-subspace", {"regularization": 0.05}),
     "subspace, none": ("ratings", "exact-subspace", {"regularization": 0.0}),
     "gossip": ("ratings", "gossip", {"max_iter": 9, "holdout": 0.1}),
+    "events": ("events", "exact", {"holdout": 0.1}),
     "tasks": ("tasks", "exact", {"holdout": 0.2}),
     "tasks, bayes": ("tasks", "bayes", {"holdout": 0.2}),
     "tasks, gossip": ("tasks", "parallel", {"max_iter": 9}),

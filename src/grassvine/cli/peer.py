@@ -102,14 +102,15 @@ def init(
 def draft(
     cards: Annotated[list[Path], typer.Argument(help="Cards of all members.", show_default=False)],
     kind: Annotated[
-        str, typer.Option(metavar="ratings|tasks|pca", help="What to learn.", show_default=False)
+        str,
+        typer.Option(metavar="ratings|events|tasks|pca", help="What to learn.", show_default=False),
     ],
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FILE", help="Plan to write.", show_default=False)
     ],
     items: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Ratings: table with the ids of all items."),
+        typer.Option(metavar="FILE", help="Ratings and events: table with the ids of all items."),
     ] = None,
     features: Annotated[
         str | None,
@@ -202,7 +203,7 @@ def draft(
     from grassvine.foundations.files import exists
     from grassvine.peers.cards import read_card
     from grassvine.peers.group_plan import GroupPlan
-    from grassvine.peers.learning import Learning, MethodChoice, usual_method
+    from grassvine.peers.learning import OF_ITEMS, Learning, MethodChoice, usual_method
     from grassvine.peers.member_data import Reading, read_catalogue
 
     if out.exists() and not overwrite:
@@ -221,14 +222,15 @@ def draft(
     members = [read_card(card) for card in cards]
     for member in members:
         member.require_valid()
-    wanted, other = ("items", features) if kind == "ratings" else ("features", items)
-    source = items if kind == "ratings" else features
+    of_items = kind in OF_ITEMS
+    wanted, other = ("items", features) if of_items else ("features", items)
+    source = items if of_items else features
     if source is None or other is not None:
         unwanted = "features" if wanted == "items" else "items"
         raise PlanError(
             f"a plan for {kind} takes ", Option(wanted), ", not ", Option(unwanted), "."
         )
-    if kind == "ratings":
+    if of_items:
         reading = Reading(separator=separator, skip_rows=skip_rows, encoding=encoding, item=item)
         catalogue, assumed = read_catalogue(source, reading)
         print_messages(assumed)
@@ -337,11 +339,12 @@ def status(
 
 def print_plan(plan: "GroupPlan", as_json: bool) -> None:
     """Print who takes part, who dials whom, and the words of a plan."""
+    from grassvine.peers.learning import OF_ITEMS
     from grassvine.peers.words import words_of
 
     learning, words = plan.learning, words_of(plan.digest)
     links = [f"{dialler} dials {listener}" for dialler, listener in plan.links]
-    what = "items" if learning.kind == "ratings" else "features"
+    what = "items" if learning.kind in OF_ITEMS else "features"
     if as_json:
         print_object(
             {

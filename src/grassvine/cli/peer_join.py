@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from grassvine.cli import options
+from grassvine.cli.implicit import Count
 from grassvine.cli.output import (
     AsJson,
     Overwrite,
@@ -50,6 +51,7 @@ def join(
     user: options.User = None,
     item: options.Item = None,
     rating: options.Rating = None,
+    count: Count = None,
     separator: options.Separator = None,
     skip_rows: options.SkipRows = 0,
     encoding: options.Encoding = None,
@@ -81,6 +83,7 @@ def join(
         user=user,
         item=item,
         rating=rating,
+        count=count,
         **choices,
     )
     prepared = joining.prepare(read_plan(plan), table, folder=folder, reading=reading)

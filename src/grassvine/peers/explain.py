@@ -54,6 +54,7 @@ SUPPORT = {
     "fit. The first totals show which these are, and about their values in those samples.",
 }
 SUPPORT["pca"] = SUPPORT["tasks"]
+SUPPORT["events"] = SUPPORT["ratings"].replace("ratings", "users")
 STATISTICS = (
     "Over a whole run every member sees at most {n:,} totals, in most runs fewer than 500 (the "
     "default method for ratings takes about 150 on MovieLens-100K): sums over "
@@ -73,6 +74,8 @@ CURIOUS = (
 MODEL = {
     "ratings": "At the end all members have the same factors, biases and numbers of ratings of the "
     "items; users, their ratings and their weights stay in their house.",
+    "events": "At the end all members have the same factors, popularity and numbers of users of "
+    "the items; users and their events stay in their house.",
     "tasks": "At the end all members have the same subspace, means and scales of the features; "
     "tasks, their samples and their weights stay in their house.",
     "pca": "At the end all members have the same mean, components and variances; samples stay in "

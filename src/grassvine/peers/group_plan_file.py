@@ -7,7 +7,7 @@ import tomli_w
 from grassvine.foundations.errors import PlanError
 from grassvine.peers.cards import Card
 from grassvine.peers.documents import Types, check_keys, parsed
-from grassvine.peers.learning import Learning, MethodChoice
+from grassvine.peers.learning import OF_ITEMS, Learning, MethodChoice
 
 if TYPE_CHECKING:
     from grassvine.peers.group_plan import GroupPlan
@@ -131,4 +131,4 @@ def _link(given: object) -> tuple[str, str]:
 
 
 def _catalogue_key(kind: object) -> str:
-    return "items" if kind == "ratings" else "features"
+    return "items" if kind in OF_ITEMS else "features"

@@ -25,7 +25,7 @@ from grassvine.protocol.agent import Agent, State
 from grassvine.sums.agent import SumAgent
 from grassvine.sums.fixed_point import FixedPointSummation
 
-HELD_OUT = "total.held_out"
+HELD_OUT, RANKED = "total.held_out", "total.ranked"
 RUNS = "runs"  # folder of journals within a private folder
 TABLE = "table.sha256"  # file with the digest of the table that a run began with
 
@@ -222,7 +222,10 @@ def save_model(
 
 
 def metrics(state: State) -> dict[str, float]:
-    """Return the common held-out error, if anything was held out that can be predicted."""
+    """Return the common held-out error or nDCG, if anything was held out that is known."""
+    if RANKED in state:
+        gains, n_users = (float(one) for one in state[RANKED])
+        return {"held_out_ndcg_100": gains / n_users} if n_users else {}
     if HELD_OUT not in state:
         return {}
     squared_error, count = (float(one) for one in state[HELD_OUT])

@@ -8,7 +8,8 @@ from typing import Any, Literal, TypeAlias
 from grassvine.foundations.errors import PlanError
 from grassvine.foundations.options import one_of, real_number, whole_number
 
-KINDS = ("ratings", "tasks", "pca")
+KINDS = ("ratings", "events", "tasks", "pca")
+OF_ITEMS = ("ratings", "events")  # kinds with a catalogue of items, not features
 CLOCKS = ("common", "own")
 BAYES = "bayes"  # of ratings and tasks
 MAP, EXACT_SUBSPACE = "map", "exact-subspace"  # of ratings
@@ -30,6 +31,7 @@ DEFAULTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         EXACT_SUBSPACE: {"regularization": "auto"},
         **dict.fromkeys(GOSSIP, _GOSSIP_RATINGS),
     },
+    "events": {EXACT: {}},
     "tasks": {
         BAYES: {},
         EXACT: {"alpha": 1.0},
@@ -41,7 +43,7 @@ DEFAULTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
 
 def usual_method(kind: str) -> str:
     """Return the method of a plan that names none."""
-    return EXACT if kind == "pca" else BAYES
+    return BAYES if kind in ("ratings", "tasks") else EXACT
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +54,7 @@ class MethodChoice:
     ----------
     name : str
         ``"exact"``; for ratings and tasks ``"bayes"``; for ratings ``"map"`` or
-        ``"exact-subspace"``; or a variant of
-        gossip.
+        ``"exact-subspace"``; or a variant of gossip.
     regularization : float or "auto", optional
         For ratings: μ of method ``"map"``, λ of the paper's formulation.
     alpha : float, optional
@@ -147,9 +148,10 @@ class Learning:
 
     Parameters
     ----------
-    kind : {"ratings", "tasks", "pca"}
+    kind : {"ratings", "events", "tasks", "pca"}
     catalogue : tuple of str or int
-        For ratings the ids of the items, in ascending order; else the columns that are features.
+        For ratings and events the ids of the items, in ascending order; else the columns that are
+        features.
     rank : int
         Number of factors, dimension of the subspace or number of components.
     method : MethodChoice
@@ -182,7 +184,7 @@ class Learning:
         one_of("kind", self.kind, KINDS)
         _check_catalogue(self.catalogue, self.kind)
         n_items = len(self.catalogue)
-        what = "items" if self.kind == "ratings" else "features"
+        what = "items" if self.kind in OF_ITEMS else "features"
         whole_number("rank", self.rank, least=1, most=n_items, why=f"there are {n_items} {what}")
         self.method.check(self.kind)
         share = real_number("holdout", self.holdout, least=0.0, below=1.0) + 0.0
@@ -231,22 +233,22 @@ class Learning:
 
 
 def _check_catalogue(catalogue: Catalogue, kind: str) -> None:
-    what = "items" if kind == "ratings" else "features"
+    what = "items" if kind in OF_ITEMS else "features"
     if not isinstance(catalogue, tuple) or not 1 <= len(catalogue) <= MAX_ITEMS:
         raise PlanError(f"{what} must be a list of 1 to {MAX_ITEMS} ids; correct the plan.")
     kinds = {type(one) for one in catalogue}
-    if kinds == {int} and kind == "ratings":
+    if kinds == {int} and kind in OF_ITEMS:
         if not all(-(2**63) <= one < 2**63 for one in catalogue if isinstance(one, int)):
             raise PlanError("an item id does not fit 64 bits; use text for ids.")
     elif kinds == {str}:
         for one in catalogue:
             _check_id(one, what)
     else:
-        wanted = "all text, or all whole numbers" if kind == "ratings" else "text"
+        wanted = "all text, or all whole numbers" if kind in OF_ITEMS else "text"
         raise PlanError(f"{what} must be {wanted}; correct the plan.")
     if len(set(catalogue)) < len(catalogue):
         raise PlanError(f"{what} has an entry twice; list each once.")
-    if kind == "ratings" and list(catalogue) != in_order(catalogue):
+    if kind in OF_ITEMS and list(catalogue) != in_order(catalogue):
         raise PlanError(
             "items are not in ascending order; draft the plan by 'grassvine peer plan'."
         )

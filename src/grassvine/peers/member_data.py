@@ -1,27 +1,31 @@
 """A member's own table, read and checked against the plan."""
 
+import contextlib
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from grassvine.data import hold_out_ratings, hold_out_samples
+from grassvine.data import Ratings, hold_out_ratings, hold_out_samples
+from grassvine.data.event_splits import masks_of_split
 from grassvine.data.ids import UNKNOWN, Ids, as_known
-from grassvine.data.tables import Table, read_table, tasks_from_frame
+from grassvine.data.tables import RatingTable, Table, read_table, tasks_from_frame
 from grassvine.data.tables.columns import columns_by_role, guess_columns
+from grassvine.data.tables.event_input import EventColumns
 from grassvine.data.tables.rating_input import Missing
 from grassvine.data.tables.rating_table import Duplicates
 from grassvine.data.tables.sample_table import samples_from_frame
-from grassvine.datasets import read_ratings
+from grassvine.datasets import read_events, read_ratings
 from grassvine.foundations.errors import DataError, Option
 from grassvine.peers.components import MemberSamples
+from grassvine.peers.events import MemberEvents
 from grassvine.peers.group_plan import GroupPlan
 from grassvine.peers.learning import Catalogue, in_order
 from grassvine.peers.ratings import MemberRatings
 from grassvine.peers.tasks import MemberTasks
 
-MemberData: TypeAlias = MemberRatings | MemberTasks | MemberSamples
+MemberData: TypeAlias = MemberRatings | MemberEvents | MemberTasks | MemberSamples
 N_NAMED = 5  # unknown items that an error names
 _NOTHING_LEFT = "the plan's hold-out leaves nothing to learn from; use a larger table."
 
@@ -31,7 +35,7 @@ class Reading:
     """How to read a member's table: the options of :func:`grassvine.datasets.read_ratings`.
 
     The columns of users, items and ratings, and ``duplicates`` and ``missing``, are for ratings
-    only; tasks and components have the columns of the plan.
+    only, and ``count`` is for events; tasks and components have the columns of the plan.
     """
 
     separator: str | None = None
@@ -40,6 +44,7 @@ class Reading:
     user: str | None = None
     item: str | None = None
     rating: str | None = None
+    count: str | None = None
     duplicates: Duplicates = "error"
     missing: Missing = "error"
 
@@ -57,7 +62,7 @@ class OwnTable:
 def read_member_data(plan: GroupPlan, path: str, reading: Reading | None = None) -> OwnTable:
     """Read a member's own table for a plan."""
     how = reading or Reading()
-    readers = {"ratings": _ratings, "tasks": _tasks, "pca": _samples}
+    readers = {"ratings": _ratings, "events": _events, "tasks": _tasks, "pca": _samples}
     return readers[plan.learning.kind](plan, path, how)
 
 
@@ -117,6 +122,39 @@ def _ratings(plan: GroupPlan, path: str, how: Reading) -> OwnTable:
         missing=how.missing,
         scale=plan.learning.scale,
     )
+    items, ratings = _in_catalogue(plan, table, "ratings")
+    train, held = hold_out_ratings(ratings, plan.learning.holdout, seed=plan.seed)
+    if not train.n_values:
+        raise DataError(_NOTHING_LEFT)
+    data = MemberRatings(plan.learning, len(plan.members), items, table.users, train, held)
+    counts = {"users": table.n_users, "items": len(table.items), "ratings": table.n_ratings}
+    return OwnTable(data, table.digest(), table.assumed, counts)
+
+
+def _events(plan: GroupPlan, path: str, how: Reading) -> OwnTable:
+    table = read_events(
+        path,
+        columns=EventColumns(how.user, how.item, how.count),
+        missing=how.missing,
+        separator=how.separator,
+        skip_rows=how.skip_rows,
+        encoding=how.encoding,
+    )
+    items, events = _in_catalogue(plan, table, "events")
+    fit, held = np.ones(events.n_values, dtype=bool), np.zeros(events.n_values, dtype=bool)
+    share = plan.learning.holdout
+    if share and (np.diff(events.starts) >= 2).any():
+        with contextlib.suppress(DataError):  # too few events to hold any out
+            fit, _, held = masks_of_split(events, "random", share, plan.seed)
+    data = MemberEvents(
+        plan.learning, items, table.users, events.take_values(fit), events.take_values(held)
+    )
+    counts = {"users": table.n_users, "items": len(table.items), "events": table.n_ratings}
+    return OwnTable(data, table.digest(), table.assumed, counts)
+
+
+def _in_catalogue(plan: GroupPlan, table: RatingTable, what: str) -> tuple[Ids, Ratings]:
+    """Return the items of the plan, and the entries of a table with their numbers."""
     items = Ids(pl.Series(plan.learning.catalogue))
     numbers = items.numbers(as_known(table.items.series, items, "item"), "item")
     unknown = np.flatnonzero(numbers == UNKNOWN)
@@ -124,18 +162,12 @@ def _ratings(plan: GroupPlan, path: str, how: Reading) -> OwnTable:
         few = ", ".join(map(repr, table.items.at(unknown[:N_NAMED])))
         raise DataError(
             f"{len(unknown)} of {len(numbers)} items are not in the plan's catalogue ({few}"
-            f"{', …' if len(unknown) > N_NAMED else ''}); leave their ratings out, or draft a plan "
+            f"{', …' if len(unknown) > N_NAMED else ''}); leave their {what} out, or draft a plan "
             "with a larger catalogue."
         )
     # Ids of both are in ascending order, so the entries stay in order.
     places = numbers.astype(np.int32)[table.ratings.items]
-    ratings = replace(table.ratings, n_items=len(items), items=places)
-    train, held = hold_out_ratings(ratings, plan.learning.holdout, seed=plan.seed)
-    if not train.n_values:
-        raise DataError(_NOTHING_LEFT)
-    data = MemberRatings(plan.learning, len(plan.members), items, table.users, train, held)
-    counts = {"users": table.n_users, "items": len(table.items), "ratings": table.n_ratings}
-    return OwnTable(data, table.digest(), table.assumed, counts)
+    return items, replace(table.ratings, n_items=len(items), items=places)
 
 
 def _tasks(plan: GroupPlan, path: str, how: Reading) -> OwnTable:

@@ -19,6 +19,12 @@ COUNTS_REVEAL = (
     "the exact list of items with ratings and how many ratings each has, the number of users and "
     "the sum of the ratings"
 )
+EVENT_COUNTS_REVEAL = (
+    "the exact list of items with events and how many users each has, and the number of users"
+)
+EVENT_GRADIENT_REVEALS = (
+    "the gradient of the branch; for a member with a single user, which items the user chose"
+)
 GRADIENT_REVEALS = (
     "the gradient of the branch; for a member with a single user, with the first message, that "
     "user's ratings to rounding error"
@@ -63,12 +69,22 @@ class MessageKind:
 
 def kinds_of_floats(learning: Learning, network: Network) -> list[MessageKind]:
     """Return every kind of message of a run whose sums are of floats."""
-    around = {"ratings": _around_ratings, "tasks": _around_tasks, "pca": _around_components}
+    around = {
+        "ratings": _around_ratings,
+        "events": _around_events,
+        "tasks": _around_tasks,
+        "pca": _around_components,
+    }
     before, after = around[learning.kind](learning, network.n_agents)
     if learning.method.gossips:
         return [*before, *_gossip(learning, network), *after]
     most = LearnBySums(learning).most_sums(network)
-    fit = {"ratings": _fit_ratings, "tasks": _fit_tasks, "pca": _fit_components}
+    fit = {
+        "ratings": _fit_ratings,
+        "events": _fit_events,
+        "tasks": _fit_tasks,
+        "pca": _fit_components,
+    }
     return [*before, *fit[learning.kind](learning, most), *after]
 
 
@@ -93,6 +109,18 @@ def _around_ratings(
     if learning.method.gossips:
         before.append(_one("spread", "the sum of squared differences from the common mean"))
     return before, _held_out(learning)
+
+
+def _around_events(
+    learning: Learning, n_agents: int
+) -> tuple[list[MessageKind], list[MessageKind]]:
+    contains = "how many users each item has, and the number of users"
+    before = MessageKind(
+        "counts", "before", learning.n_items + 1, 1, contains, EVENT_COUNTS_REVEAL, 2
+    )
+    ranked = "the sum of nDCG@100 of the events held out, and the number of users"
+    after = MessageKind("ranking", "after", 2, 1, ranked, "how well the model ranks them")
+    return [before], [after] if learning.holdout else []
 
 
 def _around_tasks(learning: Learning, n_agents: int) -> tuple[list[MessageKind], list[MessageKind]]:
@@ -334,6 +362,29 @@ def _fit_hierarchical(learning: Learning, most: int) -> list[MessageKind]:
     contains = "squared errors over variances and number of the samples held out"
     trial = MessageKind("trial", "fit", 2, 1, contains, "how well the model fits them", 2)
     return [*kinds, directions, trial]
+
+
+def _fit_events(learning: Learning, most: int) -> list[MessageKind]:
+    m, r = learning.n_items, learning.rank
+    parts = (
+        "users of each item, also without what validation holds out, the number of users, and the "
+        "sum of the logarithms of the counts"
+    )
+    contains = "cost, gradient of factors and popularity, Gram matrix of the users' solutions"
+    comparison = "how much better factors rank held-out events than popularity does"
+    return [
+        MessageKind("statistics", "fit", 2 * m + 2, 1, parts, EVENT_COUNTS_REVEAL, 4),
+        MessageKind(
+            "cost and gradient",
+            "fit",
+            m * (r + 1) + (r + 1) ** 2 + 1,
+            most,
+            contains,
+            EVENT_GRADIENT_REVEALS,
+            3,
+        ),
+        MessageKind("comparison", "fit", 3, 1, comparison, "how well models rank them", 3),
+    ]
 
 
 def _fit_tasks(learning: Learning, most: int) -> list[MessageKind]:

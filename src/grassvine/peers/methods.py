@@ -28,7 +28,13 @@ from grassvine.peers.totals import (
 from grassvine.problems.base import Problem
 from grassvine.protocol.agent import Agent, State
 from grassvine.protocol.method import Method, Setup
-from grassvine.sums import EmpiricalBayes, Exact, SumAgent, Validated
+from grassvine.sums import (
+    EmpiricalBayes,
+    Exact,
+    ImplicitFactorization,
+    SumAgent,
+    Validated,
+)
 from grassvine.sums.program import Iterate, Program, ProgramOutcome, map_iterates
 
 TASKS_TOLERANCE = 1e-10
@@ -49,6 +55,8 @@ def fit_by_sums(learning: Learning) -> ProgramMethod:
         method = Exact(tol=TOLERANCE)
     elif learning.kind == "tasks":
         method = EmpiricalBayes() if choice.name == BAYES else Exact(tol=TASKS_TOLERANCE)
+    elif learning.kind == "events":
+        method = ImplicitFactorization()
     elif choice.name == BAYES:
         method = bayesian((learning.rank,)).method
     elif choice.name == MAP:
@@ -85,8 +93,8 @@ def gossip_of(
 
 def sums_before(learning: Learning) -> int:
     """Return the number of sums before the fit; gossip needs the scale of the data as well."""
-    of_kind = {"ratings": 1, "tasks": 2, "pca": 1}[learning.kind]
-    of_support = {"ratings": 0, "tasks": 1, "pca": 2}[learning.kind]
+    of_kind = {"ratings": 1, "events": 1, "tasks": 2, "pca": 1}[learning.kind]
+    of_support = {"ratings": 0, "events": 0, "tasks": 1, "pca": 2}[learning.kind]
     with_support = of_support if learning.min_support > 1 else 0
     return of_kind + with_support + int(learning.method.gossips)
 
