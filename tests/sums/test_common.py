@@ -8,6 +8,7 @@ import pytest
 
 import grassvine as gv
 from grassvine.sums.biased import descent
+from grassvine.sums.descent import Point
 from grassvine.sums.common import computed_once, kept_with_state, same_bits
 
 
@@ -99,7 +100,7 @@ def test_bits_of_all_kinds() -> None:
 def test_agents_of_a_process_compute_each_step_once(monkeypatch: pytest.MonkeyPatch) -> None:
     data = gv.datasets.low_rank_ratings(20, 60, 2, oversampling=4.0, seed=3)
     evaluated, alive = [], []
-    point = descent.Point
+    point = Point
 
     def watched(*arguments: object) -> object:
         evaluated.append(1)

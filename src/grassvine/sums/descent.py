@@ -14,11 +14,12 @@ import numpy as np
 
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.options import real_number, whole_number
-from grassvine.sums.common import computed_once
+from grassvine.sums.common import computed_once, no_step_reason
 from grassvine.sums.program import Iterate, Subprogram, agree, decide
 
 # The cost has converged when this many iterations together reduce it by less than the tolerance.
 N_ITER_NO_CHANGE = 5
+CONVERGED = "the cost converged"
 ARMIJO = 1e-4
 TINY = float(np.finfo(float).tiny)
 
@@ -89,7 +90,8 @@ def minimise(
     for _ in range(stopping.max_iter - 1):
         rounding = float(np.finfo(float).eps) * abs(here.cost)
         if not (yield from decide(-line.derivative * step > rounding)):
-            return seen, "no step reduces the cost any further"
+            left = 0.5 * abs(float(np.vdot(here.gradient, here.preconditioned)))
+            return seen, (yield from no_step_reason(left, here.cost))
         there, seen_there = yield from evaluate(_moved(here, line, step), seen)
         excess = there.cost - here.cost - step * line.derivative
         if (yield from decide(there.cost > here.cost + ARMIJO * step * line.derivative)):
@@ -100,7 +102,7 @@ def minimise(
         costs.append(there.cost)
         before = costs[-1 - N_ITER_NO_CHANGE] if len(costs) > N_ITER_NO_CHANGE else math.inf
         if (yield from decide(before - there.cost <= stopping.tol * there.cost)):
-            return seen_there, "the cost converged"
+            return seen_there, CONVERGED
         secant = _secant(here, there, line)
         beta = yield from agree(secant.beta)
         step = yield from agree(step * secant.lengthening)

@@ -19,34 +19,28 @@ users. One pass yields cost and gradient, so the first trial step is the secant 
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from grassvine.foundations.arrays import Array, as_matrix
-from grassvine.foundations.options import real_number, whole_number
 from grassvine.problems.base import Problem
+from grassvine.sums import descent
 from grassvine.sums.biased.problem import (
     BiasedCompletionProblem,
     BiasedModel,
     as_biased_problem,
 )
-from grassvine.sums.common import computed_once, kept_with_state, no_step_reason
+from grassvine.sums.common import computed_once, kept_with_state
+from grassvine.sums.descent import Point
 from grassvine.sums.program import (
     Iterate,
     Program,
     ProgramOutcome,
     Subprogram,
-    agree,
     all_reduce,
-    decide,
 )
 from grassvine.sums.statistics import RatingStatistics, rating_statistics
-
-# The cost has converged when this many iterations together reduce it by less than the tolerance.
-N_ITER_NO_CHANGE = 5
-ARMIJO = 1e-4
-TINY = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, weakref_slot=True)
@@ -66,59 +60,11 @@ class BiasedIterate(Iterate):
 
 
 @dataclass(frozen=True, slots=True)
-class StoppingCriteria:
-    """When to stop a fit.
-
-    Parameters
-    ----------
-    max_iter : int
-        Maximum number of iterations; each is one pass of every agent over its data.
-    tol : float
-        Stop when five iterations reduce the cost by less than this fraction.
-    """
+class StoppingCriteria(descent.Stopping):
+    """When to stop a fit; by default after 100 iterations, or when five reduce F by 5e-5 of it."""
 
     max_iter: int = 100
     tol: float = 5e-5
-
-    def __post_init__(self) -> None:
-        """Check the options."""
-        whole_number("max_iter", self.max_iter, least=1)
-        real_number("tol", self.tol, least=0.0)
-
-
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Point:
-    """A model with its cost, its gradient and its preconditioned gradient, as rows [A_i, c_i]."""
-
-    iterate: BiasedIterate
-    gradient: Array
-    preconditioned: Array = field(repr=False)
-
-    @property
-    def model(self) -> BiasedModel:
-        """The model at this point."""
-        return self.iterate.model
-
-    @property
-    def cost(self) -> float:
-        """F(A, c)."""
-        return self.iterate.cost
-
-
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Line:
-    """A search direction at a point, and the derivative of the cost along it."""
-
-    direction: Array
-    derivative: float
-
-
-@dataclass(frozen=True, slots=True, weakref_slot=True)
-class Secant:
-    """The multiple of the last direction in the next one, and by how much steps get longer."""
-
-    beta: float
-    lengthening: float
 
 
 def fit_biased(
@@ -133,8 +79,10 @@ def fit_biased(
     initial = initial_iterate(start, regularization, bias_regularization)
     statistics = yield from rating_statistics(problem.ratings, initial)
     model = first_model(start, statistics, regularization, bias_regularization)
-    point, reason = yield from minimise(problem, statistics, model, criteria or StoppingCriteria())
-    return ProgramOutcome(point.iterate, reason)
+    iterate, reason = yield from minimise(
+        problem, statistics, model, criteria or StoppingCriteria()
+    )
+    return ProgramOutcome(iterate, reason)
 
 
 def initial_iterate(
@@ -162,17 +110,15 @@ def minimise(
     statistics: RatingStatistics,
     model: BiasedModel,
     criteria: StoppingCriteria,
-) -> Subprogram[tuple[Point, str]]:
-    """Minimise F from a model; return the best point and the reason for stopping."""
+) -> Subprogram[tuple[BiasedIterate, str]]:
+    """Minimise F from a model; return the best iterate and the reason for stopping."""
 
-    def evaluate(
-        trial: BiasedIterate, best: BiasedIterate
-    ) -> Subprogram[tuple[Point, BiasedIterate]]:
+    def evaluate(rows: Array, best: Iterate) -> Subprogram[tuple[Point, Iterate]]:
         """Evaluate F and its gradient; until the sum is there, observers see the best iterate.
 
         Return the point, which agents have in common, and its iterate with this agent's error.
         """
-        mse: float | None = None
+        trial, mse = _iterate(rows, model), None
 
         def own() -> tuple[float, Array, Array, Array]:
             nonlocal mse
@@ -181,80 +127,34 @@ def minimise(
             return found.cost, found.factor_gradient, found.bias_gradient, found.gram
 
         point = _point(trial, (yield from all_reduce(best, own)), statistics)
-        return point, replace(point.iterate, mse=mse)
+        norm = point.gradient_norm
+        return point, replace(trial, cost=point.cost, gradient_norm=norm, mse=mse)
 
-    first = BiasedIterate(model.factors, model=model)
-    here, seen = yield from evaluate(first, first)
-    line, step, costs = _steepest(here), 1.0, [here.cost]
-    for _ in range(criteria.max_iter - 1):
-        rounding = float(np.finfo(float).eps) * here.cost
-        if not (yield from decide(-line.derivative * step > rounding)):
-            left = 0.5 * float(np.vdot(here.gradient, here.preconditioned))
-            return replace(here, iterate=seen), (yield from no_step_reason(left, here.cost))
-        there, seen_there = yield from evaluate(_moved(here, line, step), seen)
-        excess = there.cost - here.cost - step * line.derivative
-        if (yield from decide(there.cost > here.cost + ARMIJO * step * line.derivative)):
-            # The minimum of the parabola, safeguarded.
-            shorter = -0.5 * step * line.derivative / max(excess, TINY)
-            step = yield from agree(step * min(max(shorter, 0.1), 0.5))
-            continue
-        costs.append(there.cost)
-        before = costs[-1 - N_ITER_NO_CHANGE] if len(costs) > N_ITER_NO_CHANGE else math.inf
-        if (yield from decide(before - there.cost <= criteria.tol * there.cost)):
-            return (
-                replace(there, iterate=seen_there),
-                f"the cost converged (regularization = {model.regularization:.4g}, "
-                f"bias_regularization = {model.bias_regularization:.4g})",
-            )
-        secant = _secant(here, there, line)
-        beta = yield from agree(secant.beta)
-        step = yield from agree(step * secant.lengthening)
-        conjugate = _conjugate(there, line, beta)
-        downhill = yield from decide(conjugate.derivative < 0.0)
-        here, seen, line = there, seen_there, conjugate if downhill else _steepest(there)
-    return replace(here, iterate=seen), f"reached the limit of {criteria.max_iter} iterations"
+    rows = _rows(model)
+    iterate, reason = yield from descent.minimise(evaluate, rows, _iterate(rows, model), criteria)
+    assert isinstance(iterate, BiasedIterate)
+    if reason == descent.CONVERGED:
+        mu, mu_b = model.regularization, model.bias_regularization
+        reason += f" (regularization = {mu:.4g}, bias_regularization = {mu_b:.4g})"
+    return iterate, reason
+
+
+@computed_once
+def _rows(model: BiasedModel) -> Array:
+    """Return the rows [A_i, c_i]."""
+    return np.column_stack([model.factors, model.item_biases])
+
+
+@computed_once
+def _iterate(rows: Array, like: BiasedModel) -> BiasedIterate:
+    """Return the iterate with these rows, and all else of a model."""
+    model = replace(like, factors=rows[:, :-1], item_biases=rows[:, -1])
+    return BiasedIterate(model.factors, model=model)
 
 
 @computed_once
 def _orthonormal(model: BiasedModel) -> Array:
     return np.linalg.qr(model.factors)[0]
-
-
-@computed_once
-def _moved(here: Point, line: Line, step: float) -> BiasedIterate:
-    """Return the iterate one step along a line."""
-    model, change = here.model, step * line.direction
-    moved = replace(
-        model,
-        factors=model.factors + change[:, :-1],
-        item_biases=model.item_biases + change[:, -1],
-    )
-    return BiasedIterate(moved.factors, model=moved)
-
-
-@computed_once
-def _steepest(here: Point) -> Line:
-    direction = -here.preconditioned
-    return Line(direction, float(np.vdot(here.gradient, direction)))
-
-
-@computed_once
-def _conjugate(there: Point, line: Line, beta: float) -> Line:
-    direction = beta * line.direction - there.preconditioned
-    return Line(direction, float(np.vdot(there.gradient, direction)))
-
-
-@computed_once
-def _secant(here: Point, there: Point, line: Line) -> Secant:
-    """Return the next conjugate direction and first step, from the gradients at both points."""
-    curvature = float(np.vdot(there.gradient, line.direction)) - line.derivative
-    if curvature <= 0.0:
-        return Secant(0.0, 3.0)
-    change = float(np.vdot(there.gradient - here.gradient, there.preconditioned))
-    return Secant(
-        beta=max(change / curvature, 0.0),
-        lengthening=min(max(-line.derivative / curvature, 1 / 3), 3.0),
-    )
 
 
 @kept_with_state
@@ -276,5 +176,4 @@ def _point(trial: BiasedIterate, sums: Sequence[Array], statistics: RatingStatis
     preconditioned = np.column_stack(
         [(by_factors @ axes / divisors) @ axes.T, by_biases / (statistics.counts + mu_b)]
     )
-    norm = float(np.linalg.norm(gradient))
-    return Point(replace(trial, cost=total, gradient_norm=norm), gradient, preconditioned)
+    return Point(_rows(model), total, gradient, preconditioned)

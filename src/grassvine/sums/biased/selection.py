@@ -20,7 +20,7 @@ import numpy as np
 from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array, as_matrix
 from grassvine.sums.biased.descent import (
-    Point,
+    BiasedIterate,
     StoppingCriteria,
     first_model,
     initial_iterate,
@@ -50,17 +50,17 @@ PERTURBATION = 0.1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
-    """A multiple of the noise scale, the fitted point, and its held-out mean squared error."""
+    """A multiple of the noise scale, the fitted iterate, and its held-out mean squared error."""
 
     strength: float
-    point: Point
+    iterate: BiasedIterate
     error: float
     row: int  # in the table of candidates
 
     @property
     def model(self) -> BiasedModel:
         """The fitted model."""
-        return self.point.model
+        return self.iterate.model
 
 
 Trial: TypeAlias = Subprogram[Candidate]
@@ -119,21 +119,21 @@ def _choose(
             regularization=(yield from agree(strength * statistics.noise_scale)),
             bias_regularization=bias_regularization,
         )
-        point, _ = yield from minimise(rest, statistics, first, criteria)
+        iterate, _ = yield from minimise(rest, statistics, first, criteria)
 
         def own() -> tuple[float, float]:
-            residuals = rest.predict(point.model, held) - held.values
+            residuals = rest.predict(iterate.model, held) - held.values
             return float(residuals @ residuals), float(held.n_values)
 
-        error, count = yield from all_reduce(point.iterate, own)
+        error, count = yield from all_reduce(iterate, own)
         mean = float(error) / max(float(count), 1.0)
         row = log.record(
-            rank=point.model.factors.shape[1],
-            regularization=point.model.regularization,
-            bias_regularization=point.model.bias_regularization,
+            rank=iterate.model.factors.shape[1],
+            regularization=iterate.model.regularization,
+            bias_regularization=iterate.model.bias_regularization,
             rmse=math.sqrt(mean),
         )
-        return Candidate(strength, point, mean, row)
+        return Candidate(strength, iterate, mean, row)
 
     def choose_bias_regularization(best: Candidate) -> Trial:
         def other(value: float, best: Candidate) -> Trial:
@@ -191,7 +191,7 @@ def is_better(
         gains = errors[1] - errors[0]
         return float(gains.sum()), float(gains @ gains), float(held.n_values)
 
-    total, squares, count = yield from all_reduce(candidate.point.iterate, own)
+    total, squares, count = yield from all_reduce(candidate.iterate, own)
     n_held = max(float(count), 1.0)
     mean = float(total) / n_held
     variance = max(float(squares) / n_held - mean * mean, 0.0)
@@ -248,12 +248,12 @@ def _fit_all(
 ) -> Program:
     """Fit the chosen model to all entries."""
     # The candidate's cost is that of a part of the entries, not comparable with those to come.
-    chosen = replace(best.point.iterate, cost=math.nan, gradient_norm=math.nan)
+    chosen = replace(best.iterate, cost=math.nan, gradient_norm=math.nan)
     statistics = yield from rating_statistics(problem.ratings, chosen)
     regularization = yield from agree(best.strength * statistics.noise_scale)
     first = replace(first, centre=statistics.centre, regularization=regularization)
-    point, reason = yield from minimise(problem, statistics, first, criteria)
-    return ProgramOutcome(point.iterate, reason)
+    iterate, reason = yield from minimise(problem, statistics, first, criteria)
+    return ProgramOutcome(iterate, reason)
 
 
 def _both(at: float, ratio: float, bounds: tuple[float, float]) -> Iterator[float]:
