@@ -239,8 +239,11 @@ def test_the_result_is_that_of_float_sums(name: str) -> None:
     plan, problems = case.plan(gv.networks.path(3)), case.problems(3)
     plain, fixed = gv.run(plan, problems), gv.run(replace(plan, sums="fixed"), problems)
     # A descent to rounding ends at the accuracy of the cost, the square root of that of the point.
-    limit = 1e-7 if name == "biased, to rounding" else 1e-9
+    # The users' regression on features that hardly vary multiplies rounding errors by a thousand.
+    limit = {"biased, to rounding": 1e-7, "bayesian, few ratings": 1e-7}.get(name, 1e-9)
     assert plain.states[0]["updates"] == fixed.states[0]["updates"]
+    if name != "biased, to rounding":
+        assert plan.geometry.distance(plain.bases[0], fixed.bases[0]) < 1e-9
     assert largest_difference([plain.states[0], fixed.states[0]]) < limit
     assert plain.stop_reason == fixed.stop_reason
 
