@@ -106,7 +106,13 @@ def test_nothing_is_loaded_that_could_run_code() -> None:
 def test_the_python_in_the_readme_runs(tmp_path: Path) -> None:
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
     assert blocks
-    (tmp_path / "ratings.csv").write_text(ratings_of_shops())
+    ratings = ratings_of_shops()
+    (tmp_path / "ratings.csv").write_text(ratings)
+    clicks = [
+        ",".join([user, item, shop])
+        for user, item, _, shop in (row.split(",") for row in ratings.split("\n"))
+    ]
+    (tmp_path / "clicks.csv").write_text("\n".join(clicks))
     for block in blocks:
         done = subprocess.run(
             [sys.executable, "-W", "error", "-c", block],
