@@ -8,8 +8,8 @@ import pytest
 
 import grassvine as gv
 from grassvine.sums.biased import descent
-from grassvine.sums.descent import Point
 from grassvine.sums.common import computed_once, kept_with_state, same_bits
+from grassvine.sums.descent import Point
 
 
 @dataclass(frozen=True, eq=False)
