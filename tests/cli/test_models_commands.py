@@ -187,7 +187,7 @@ def test_predictions_of_tasks_have_intervals(grassvine: Command, tmp_path: Path)
     assert refused.code == 3 and "fit one with method='bayes'" in refused.err
     grassvine("pca", samples, "-o", tmp_path / "axes")
     refused = grassvine("predict", tmp_path / "axes", samples, "--interval", 0.9)
-    assert refused.code == 3 and "--interval is for models of tasks" in refused.err
+    assert refused.code == 3 and "--interval is for models of ratings and tasks" in refused.err
 
 
 def test_components_are_found_where_values_are_missing(grassvine: Command, tmp_path: Path) -> None:
