@@ -36,6 +36,20 @@ def test_pairs_are_predicted_with_ids_as_the_model_has_them(
     assert all(1.0 <= row["rating"] <= 5.0 for row in rows)
 
 
+def test_predicted_ratings_have_intervals(grassvine: Command, model: Path, tmp_path: Path) -> None:
+    pairs = tmp_path / "pairs.csv"
+    pairs.write_text("user,item\n100,003\n101,012\n")
+    narrow, wide = (
+        grassvine("predict", model, pairs, "--interval", level, "--json").object["predictions"]
+        for level in (0.5, 0.9)
+    )
+    for one, other in zip(narrow, wide, strict=True):
+        ends = [other["lower"], one["lower"], one["rating"], one["upper"], other["upper"]]
+        assert ends == sorted(ends) and one["std"] == other["std"] > 0.0
+    refused = grassvine("predict", model, pairs, "--interval", 1.5)
+    assert refused.code == 3 and "--interval is 1.5" in refused.err
+
+
 def test_the_share_that_is_done_is_shown_on_a_terminal(
     grassvine: Command, model: Path, tmp_path: Path, screen: io.StringIO
 ) -> None:
@@ -181,7 +195,7 @@ def test_predictions_of_tasks_have_intervals(grassvine: Command, tmp_path: Path)
     for row, wide in zip(rows, wider, strict=True):
         assert wide["lower"] < row["lower"] < row["prediction"] < row["upper"] < wide["upper"]
     refused = grassvine(*asked, "--interval", 1.5)
-    assert refused.code == 3 and "interval is 1.5" in refused.err
+    assert refused.code == 3 and "--interval is 1.5" in refused.err
     grassvine(*fit, "--method", "exact", "--rank", 1, "-o", tmp_path / "exact")
     refused = grassvine("predict", tmp_path / "exact", samples, "--interval", 0.9)
     assert refused.code == 3 and "fit one with method='bayes'" in refused.err

@@ -30,11 +30,17 @@ from grassvine.runs import Plan
 from grassvine.runs.run import Run, run
 from grassvine.sums import (
     EASE,
+    BayesianCompletionProblem,
+    BayesianFactorization,
     BiasedCompletionProblem,
     BiasedFactorization,
+    EmpiricalBayes,
     Exact,
+    HierarchicalProblem,
     ImplicitFactorization,
     ImplicitProblem,
+    IncompletePCA,
+    IncompleteSamples,
     Validated,
 )
 
@@ -46,10 +52,10 @@ def check_engine(engine: Engine) -> None:
     """Run every method on an engine and compare the results with ``LocalEngine``, bit for bit.
 
     Gossip with every schedule and preconditioning, D-LMaFit, and the exact and averaging methods
-    complete ratings on a path and on a random network; gossip and sums also fit regression tasks,
-    ratings are fitted with biases, some by fixed-point sums, and principal components are computed.
-    An early stop and a failing agent are tested as well. Raises :class:`CheckFailed` if a check
-    fails.
+    complete ratings on a path and on a random network; gossip and sums also fit regression tasks.
+    Ratings, events, tasks and samples are also fitted by their own models, and some by fixed-point
+    sums. An early stop and a failing agent are tested as well. Raises :class:`CheckFailed` if a
+    check fails.
     """
     completion, plain = _completion_problems(0.01), _completion_problems(0.0)
     networks = (path(N_AGENTS), erdos_renyi(N_AGENTS, 0.6, seed=1))
@@ -75,6 +81,12 @@ def check_engine(engine: Engine) -> None:
         with_biases = BiasedFactorization(regularization=regularization, max_iter=10)
         plan = Plan(biased[0].n_items, RANK, path(N_AGENTS), with_biases, seed=3)
         _check_run(engine, plan, biased, f"biases, regularization={regularization}")
+    ratings = [BayesianCompletionProblem(problem.ratings) for problem in completion]
+    for ranks in ((RANK,), (0, RANK)):
+        plan = Plan(
+            ratings[0].n_items, RANK, path(N_AGENTS), BayesianFactorization(ranks, 3), seed=3
+        )
+        _check_run(engine, plan, ratings, f"ratings by variational Bayes, ranks={ranks}")
     events = [ImplicitProblem(_with_counts(problem.ratings)) for problem in completion]
     for implicit in (ImplicitFactorization(max_iter=10), EASE()):
         plan = Plan(events[0].n_items, RANK, path(N_AGENTS), implicit, seed=3)
@@ -86,7 +98,13 @@ def check_engine(engine: Engine) -> None:
     for components in (Exact(), DeEPCA(max_iter=5)):
         plan = Plan(samples[0].n_items, RANK, path(N_AGENTS), components, seed=3)
         _check_run(engine, plan, samples, f"{components} on samples")
+    holes = [IncompleteSamples(_with_holes(problem.samples)) for problem in samples]
+    plan = Plan(samples[0].n_items, RANK, path(N_AGENTS), IncompletePCA(max_iter=5), seed=3)
+    _check_run(engine, plan, holes, "samples with missing values")
     tasks = _multitask_problems()
+    hierarchical = [HierarchicalProblem(problem.tasks) for problem in tasks]
+    plan = Plan(tasks[0].n_items, RANK, path(N_AGENTS), EmpiricalBayes(max_iter=5), seed=3)
+    _check_run(engine, plan, hierarchical, "tasks by empirical Bayes")
     plan = Plan(tasks[0].n_items, RANK, path(N_AGENTS), Exact(max_iter=60), seed=3)
     _check_run(engine, plan, tasks, "tasks by sums")
     plan = Plan(tasks[0].n_items, RANK, path(N_AGENTS), precon_parallel(max_iter=20), seed=3)
@@ -181,7 +199,11 @@ def _with_counts(ratings: Ratings) -> Ratings:
     return replace(ratings, values=np.arange(ratings.n_values) % 3 + np.ones(ratings.n_values))
 
 
-def _multitask_problems() -> list[LocalProblem]:
+def _with_holes(samples: Array) -> Array:
+    return np.where(stream(11, "holes").random(samples.shape) < 0.2, np.nan, samples)
+
+
+def _multitask_problems() -> list[MultitaskProblem]:
     tasks = subspace_tasks(12, 20, RANK, samples=(4, 20), noise=0.1, seed=11).tasks
     return [MultitaskProblem(part, alpha=0.1) for part in split_tasks(tasks, N_AGENTS)]
 

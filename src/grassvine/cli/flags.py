@@ -35,6 +35,7 @@ ALIASES = {
     "n_splits": "splits",
     "owners": "owner",
     "random_state": "seed",
+    "return_interval": "interval",
     "share": "holdout",
     "unknown_items": "drop_unknown",
 }
