@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -518,8 +518,9 @@ def test_a_neighbour_that_does_not_read_is_dropped(monkeypatch: pytest.MonkeyPat
         member = Scripted(script=lambda event, k=kind: [part] * 12 if isinstance(event, k) else [])  # type: ignore[misc]
 
         async def scene(member: Scripted = member) -> None:
-            async with running(member) as (address, _), dial(B, address) as stream:
+            async with running(member) as (address, _), AsyncExitStack() as stack:
                 with suppress(*links.connection_errors()):  # it may be dropped before
+                    stream = await stack.enter_async_context(dial(B, address))
                     await stream.write(encode(Ack(1)))
                 await member.seen(lambda event: event == Disconnected(1))
 

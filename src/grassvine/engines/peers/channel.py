@@ -101,7 +101,9 @@ async def dialled(
                 answer = await call.initial_metadata()
                 if ACCEPTED_KEY not in dict(answer or ()):
                     await call.read()  # raises what the other side says
-                    raise ConnectionRefusedError(f"{neighbour.name} does not speak this protocol")
+                    raise ConnectionRefusedError(
+                        f"{neighbour.name} ended the connection before accepting it"
+                    )
             yield Stream(call.read, call.write, call.done_writing)
         finally:
             call.cancel()
