@@ -64,7 +64,7 @@ bench: .venv/installed-dev  ## benchmarks: ratios measured in one run
 	$(BIN)/python -m benchmarks
 
 protos: .venv/installed-dev  ## generate the code of the frames between peers
-	$(BIN)/python -m grpc_tools.protoc -Isrc --python_out=src --pyi_out=src src/grassvine/engines/peers/frames.proto
+	$(BIN)/python -m grpc_tools.protoc -Isrc --python_out=src --pyi_out=src src/grassvine/engines/peers/transport/frames.proto
 
 release: .venv/installed-dev  ## build wheel and sdist into dist/ and run the tests against the wheel
 	PYTHON=$(BIN)/python tools/release

@@ -21,11 +21,11 @@ import numpy as np
 from tests.engines.peers.certificate_cases import card, numbered, signed
 
 import grassvine as gv
-from grassvine.engines.peers.conversation import Agreement
-from grassvine.engines.peers.credentials import Identity, Neighbour
-from grassvine.engines.peers.driver import run_member
-from grassvine.engines.peers.journal import Journal
-from grassvine.engines.peers.member import Limits, Member
+from grassvine.engines.peers.member.conversation import Agreement
+from grassvine.engines.peers.member.member import Limits, Member
+from grassvine.engines.peers.transport.credentials import Identity, Neighbour
+from grassvine.engines.peers.transport.driver import run_member
+from grassvine.engines.peers.transport.journal import Journal
 from grassvine.networks import AllEdges
 from grassvine.protocol import Message, StepReport
 from grassvine.protocol.agent import State

@@ -27,13 +27,13 @@ import grassvine as gv
 from grassvine.datasets import load_ratings, load_tasks
 from grassvine.engines.base import AgentFactory
 from grassvine.foundations.seeds import stream
-from grassvine.peers.cards import Card
-from grassvine.peers.group_plan import GroupPlan
-from grassvine.peers.identity import create_identity
-from grassvine.peers.join import metrics
-from grassvine.peers.learning import Learning, MethodChoice
-from grassvine.peers.member_data import read_member_data
-from grassvine.peers.secrecy import MIN_SUPPORT
+from grassvine.peers.fit.learning import Learning, MethodChoice
+from grassvine.peers.identity.cards import Card
+from grassvine.peers.identity.identity import create_identity
+from grassvine.peers.joining.join import metrics
+from grassvine.peers.joining.member_data import read_member_data
+from grassvine.peers.plan.group_plan import GroupPlan
+from grassvine.peers.plan.secrecy import MIN_SUPPORT
 from grassvine.protocol import StepReport
 from grassvine.protocol.agent import State
 from grassvine.protocol.observers import AllFinished, CombinedObserver

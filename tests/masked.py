@@ -7,8 +7,8 @@ from functools import cache
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 import grassvine as gv
-from grassvine.peers.cards import x25519_text
-from grassvine.peers.masks import PairMasks
+from grassvine.peers.identity.cards import x25519_text
+from grassvine.peers.joining.masks import PairMasks
 from grassvine.problems import Problem
 from grassvine.protocol import Agent
 from grassvine.sums import SumAgent

@@ -25,7 +25,7 @@ from tests.cluster.organisations import NAMES, Organisations, organisations
 
 from grassvine.datasets import locate
 from grassvine.foundations.errors import DataError
-from grassvine.peers.group_plan import read_plan
+from grassvine.peers.plan.group_plan import read_plan
 
 DELAY = 0.02  # seconds one way
 MOST = 1.3  # times the bound

@@ -14,13 +14,13 @@ import polars as pl
 import pytest
 import typer
 from tests.cli.commands import Command, rating_lines, write_ratings
-from tests.peers.test_join import Meeting
+from tests.peers.joining.test_join import Meeting
 
 import grassvine as gv
-from grassvine.peers.group_plan import read_plan
-from grassvine.peers.join import metrics
-from grassvine.peers.member_data import read_member_data
-from grassvine.peers.words import words_of
+from grassvine.peers.identity.words import words_of
+from grassvine.peers.joining.join import metrics
+from grassvine.peers.joining.member_data import read_member_data
+from grassvine.peers.plan.group_plan import read_plan
 
 
 @pytest.fixture
@@ -256,7 +256,7 @@ class Both(Meeting):
 def joining(houses: Path, monkeypatch: pytest.MonkeyPatch) -> Both:
     """Let the command run the member on the local engine."""
     both = Both(houses)
-    monkeypatch.setattr("grassvine.peers.run.run_peer", both)
+    monkeypatch.setattr("grassvine.peers.joining.run.run_peer", both)
     return both
 
 

@@ -15,10 +15,10 @@ import pytest
 from tests.cli.commands import Command, rating_lines, write_ratings
 
 import grassvine as gv
-from grassvine.peers.group_plan import GroupPlan, read_plan
-from grassvine.peers.join import metrics
-from grassvine.peers.meetings import FILE, replay_plan
-from grassvine.peers.member_data import read_member_data
+from grassvine.peers.joining.join import metrics
+from grassvine.peers.joining.meetings import FILE, replay_plan
+from grassvine.peers.joining.member_data import read_member_data
+from grassvine.peers.plan.group_plan import GroupPlan, read_plan
 
 NAMES = "abc"
 UPDATES = 40

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from grassvine.cli import main
-from grassvine.peers import run
+from grassvine.peers.joining import run
 from grassvine.protocol import StepReport
 from grassvine.protocol.agent import State
 

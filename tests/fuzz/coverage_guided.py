@@ -12,8 +12,8 @@ from pathlib import Path
 
 import atheris
 
-with atheris.instrument_imports(include=["grassvine.engines.peers.wire"]):
-    from grassvine.engines.peers.wire import decode, encode
+with atheris.instrument_imports(include=["grassvine.engines.peers.transport.wire"]):
+    from grassvine.engines.peers.transport.wire import decode, encode
 from tests.engines.peers.frame_samples import invalid
 from tests.fuzz.frames import SAMPLES
 

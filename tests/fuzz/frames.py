@@ -7,14 +7,14 @@ from tests.engines.peers.frame_samples import invalid
 from tests.fuzz.mutations import mutated_bytes
 from tests.fuzz.outcome import Outcome, tried
 
-from grassvine.engines.peers.frames import Ack, Data, Frame, Hello, Refusal, Status
-from grassvine.engines.peers.frames_pb2 import Ack as AckMessage
-from grassvine.engines.peers.frames_pb2 import Data as DataMessage
-from grassvine.engines.peers.frames_pb2 import Frame as FrameMessage
-from grassvine.engines.peers.frames_pb2 import Hello as HelloMessage
-from grassvine.engines.peers.frames_pb2 import Refusal as RefusalMessage
-from grassvine.engines.peers.frames_pb2 import Status as StatusMessage
-from grassvine.engines.peers.wire import decode, encode
+from grassvine.engines.peers.member.frames import Ack, Data, Frame, Hello, Refusal, Status
+from grassvine.engines.peers.transport.frames_pb2 import Ack as AckMessage
+from grassvine.engines.peers.transport.frames_pb2 import Data as DataMessage
+from grassvine.engines.peers.transport.frames_pb2 import Frame as FrameMessage
+from grassvine.engines.peers.transport.frames_pb2 import Hello as HelloMessage
+from grassvine.engines.peers.transport.frames_pb2 import Refusal as RefusalMessage
+from grassvine.engines.peers.transport.frames_pb2 import Status as StatusMessage
+from grassvine.engines.peers.transport.wire import decode, encode
 
 COUNT = 100_000
 DIGEST = bytes(range(32))

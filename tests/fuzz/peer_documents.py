@@ -10,11 +10,11 @@ from tests.fuzz.mutations import mutated_bytes
 from tests.fuzz.outcome import Outcome, tried
 from tests.fuzz.plans import mutated_toml
 
-from grassvine.peers.cards import Card
-from grassvine.peers.explain import explain
-from grassvine.peers.group_plan import GroupPlan
-from grassvine.peers.identity import create_identity
-from grassvine.peers.learning import Learning, MethodChoice
+from grassvine.peers.fit.learning import Learning, MethodChoice
+from grassvine.peers.identity.cards import Card
+from grassvine.peers.identity.identity import create_identity
+from grassvine.peers.plan.explain import explain
+from grassvine.peers.plan.group_plan import GroupPlan
 
 COUNT = 6_000
 

@@ -13,11 +13,11 @@ import polars as pl
 import grassvine as gv
 from grassvine.foundations.seeds import stream
 from grassvine.networks import Network
-from grassvine.peers.cards import Card
-from grassvine.peers.group_plan import GroupPlan
-from grassvine.peers.identity import OwnIdentity, create_identity
-from grassvine.peers.learning import Learning, MethodChoice, usual_method
-from grassvine.peers.member_data import read_member_data
+from grassvine.peers.fit.learning import Learning, MethodChoice, usual_method
+from grassvine.peers.identity.cards import Card
+from grassvine.peers.identity.identity import OwnIdentity, create_identity
+from grassvine.peers.joining.member_data import read_member_data
+from grassvine.peers.plan.group_plan import GroupPlan
 from grassvine.runs import Run
 
 N_ITEMS, N_FEATURES = 30, 8

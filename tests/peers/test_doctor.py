@@ -13,13 +13,13 @@ from threading import Thread
 import pytest
 from tests.peers.houses import learning
 
-from grassvine.engines.peers.extra import load_peers_extra
-from grassvine.engines.peers.probe import PROXY_VARIABLES
-from grassvine.peers.cards import Card
-from grassvine.peers.certificates import self_signed
+from grassvine.engines.peers.transport.extra import load_peers_extra
+from grassvine.engines.peers.transport.probe import PROXY_VARIABLES
 from grassvine.peers.doctor import Finding, examine
-from grassvine.peers.group_plan import GroupPlan
-from grassvine.peers.identity import OwnIdentity, create_identity
+from grassvine.peers.identity.cards import Card
+from grassvine.peers.identity.certificates import self_signed
+from grassvine.peers.identity.identity import OwnIdentity, create_identity
+from grassvine.peers.plan.group_plan import GroupPlan
 from grassvine.peers.status import Status, write_status
 
 grpc = load_peers_extra("grpc")

@@ -22,9 +22,9 @@ from tests.engines.peers.loopback_engine import free_ports
 from tests.peers.houses import learning, write_tables
 from tests.sums.cases import largest_difference
 
-from grassvine.peers.group_plan import GroupPlan
-from grassvine.peers.identity import create_identity
-from grassvine.peers.words import words_of
+from grassvine.peers.identity.identity import create_identity
+from grassvine.peers.identity.words import words_of
+from grassvine.peers.plan.group_plan import GroupPlan
 
 pytestmark = pytest.mark.slow
 PROGRAM = "from grassvine.cli import main; main()"

@@ -24,8 +24,8 @@ from grassvine.data.ids import Ids
 from grassvine.foundations.arrays import Array, Indices
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.foundations.seeds import stream
-from grassvine.peers.group_plan import GroupPlan
-from grassvine.peers.ratings import COUNTS, MemberRatings
+from grassvine.peers.fit.ratings import COUNTS, MemberRatings
+from grassvine.peers.plan.group_plan import GroupPlan
 from grassvine.protocol.agent import Agent
 from grassvine.sums.biased import BiasedFactorization, BiasedModel
 from grassvine.sums.biased.descent import first_model

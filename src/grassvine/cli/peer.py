@@ -19,8 +19,8 @@ from grassvine.cli.output import (
 from grassvine.foundations.errors import Option, OutputError, PlanError
 
 if TYPE_CHECKING:
-    from grassvine.peers.explain import Sent
-    from grassvine.peers.group_plan import GroupPlan
+    from grassvine.peers.plan.explain import Sent
+    from grassvine.peers.plan.group_plan import GroupPlan
 
 peer_app = typer.Typer(
     cls=Commands,
@@ -37,7 +37,7 @@ Folder = Annotated[
 
 def need_peers() -> None:
     """Raise :class:`MissingExtra` unless what runs between organisations need is installed."""
-    from grassvine.engines.peers.extra import load_peers_extra
+    from grassvine.engines.peers.transport.extra import load_peers_extra
 
     for module in ("cryptography", "grpc", "mnemonic", "google.protobuf"):
         load_peers_extra(module)
@@ -66,9 +66,9 @@ def init(
     """Create the keys of a member in a private folder, and its public card NAME.card."""
     need_peers()
     from grassvine.foundations.files import write_whole
-    from grassvine.peers.cards import SUFFIX
-    from grassvine.peers.identity import create_identity
-    from grassvine.peers.names import as_name
+    from grassvine.peers.identity.cards import SUFFIX
+    from grassvine.peers.identity.identity import create_identity
+    from grassvine.peers.identity.names import as_name
 
     if (listen is None) != dial_only:
         raise PlanError(
@@ -201,10 +201,10 @@ def draft(
     """Draft the plan of a run from the cards of all members."""
     need_peers()
     from grassvine.foundations.files import exists
-    from grassvine.peers.cards import read_card
-    from grassvine.peers.group_plan import GroupPlan
-    from grassvine.peers.learning import OF_ITEMS, Learning, MethodChoice, usual_method
-    from grassvine.peers.member_data import Reading, read_catalogue
+    from grassvine.peers.fit.learning import OF_ITEMS, Learning, MethodChoice, usual_method
+    from grassvine.peers.identity.cards import read_card
+    from grassvine.peers.joining.member_data import Reading, read_catalogue
+    from grassvine.peers.plan.group_plan import GroupPlan
 
     if out.exists() and not overwrite:
         raise exists(out)
@@ -271,9 +271,9 @@ def explain(
 ) -> None:
     """Say what leaves each member's house in a run, and what it reveals."""
     need_peers()
-    from grassvine.peers.explain import explain as explained
-    from grassvine.peers.group_plan import read_plan
-    from grassvine.peers.words import words_of
+    from grassvine.peers.identity.words import words_of
+    from grassvine.peers.plan.explain import explain as explained
+    from grassvine.peers.plan.group_plan import read_plan
 
     read = read_plan(plan)
     found, words = explained(read, member), words_of(read.digest)
@@ -296,7 +296,7 @@ def doctor(
     """Check identity, certificates, port, proxy, and the way to each neighbour."""
     need_peers()
     from grassvine.peers.doctor import examine
-    from grassvine.peers.group_plan import read_plan
+    from grassvine.peers.plan.group_plan import read_plan
 
     found = examine(read_plan(plan), folder)
     fine = all(one.fine for one in found)
@@ -317,8 +317,8 @@ def status(
 ) -> None:
     """Show where the run of this member is."""
     need_peers()
-    from grassvine.peers.group_plan import read_plan
-    from grassvine.peers.join import own_identity
+    from grassvine.peers.joining.join import own_identity
+    from grassvine.peers.plan.group_plan import read_plan
     from grassvine.peers.status import read_status
 
     found = read_status(own_identity(read_plan(plan), folder).folder)
@@ -339,8 +339,8 @@ def status(
 
 def print_plan(plan: "GroupPlan", as_json: bool) -> None:
     """Print who takes part, who dials whom, and the words of a plan."""
-    from grassvine.peers.learning import OF_ITEMS
-    from grassvine.peers.words import words_of
+    from grassvine.peers.fit.learning import OF_ITEMS
+    from grassvine.peers.identity.words import words_of
 
     learning, words = plan.learning, words_of(plan.digest)
     links = [f"{dialler} dials {listener}" for dialler, listener in plan.links]

@@ -21,7 +21,7 @@ from grassvine.cli.peer import Folder, PlanFile, need_peers, sent_lines
 from grassvine.foundations.errors import Option, PlanError
 
 if TYPE_CHECKING:
-    from grassvine.peers.join import Prepared
+    from grassvine.peers.joining.join import Prepared
 
 
 def join(
@@ -65,10 +65,10 @@ def join(
     need_peers()
     from grassvine.foundations.files import make_folder
     from grassvine.models.persistence.files import may_replace
-    from grassvine.peers import join as joining
-    from grassvine.peers.group_plan import read_plan
-    from grassvine.peers.member_data import Reading
-    from grassvine.peers.run import run_peer
+    from grassvine.peers.joining import join as joining
+    from grassvine.peers.joining.member_data import Reading
+    from grassvine.peers.joining.run import run_peer
+    from grassvine.peers.plan.group_plan import read_plan
     from grassvine.protocol.observers import TimetableShare
 
     if patience is not None and not 0.0 < patience < float("inf"):
@@ -110,8 +110,8 @@ def join(
 
 def confirm(prepared: "Prepared", words: str | None, *, yes: bool) -> None:
     """Show what will leave the house and the words of the plan, and ask; refuse other words."""
-    from grassvine.peers.explain import explain
-    from grassvine.peers.words import same_words, words_of
+    from grassvine.peers.identity.words import same_words, words_of
+    from grassvine.peers.plan.explain import explain
 
     digest = prepared.plan.digest
     if words is not None and not same_words(words, digest):

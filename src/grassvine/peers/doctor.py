@@ -8,12 +8,17 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from grassvine.engines.peers.credentials import Identity, Neighbour
-from grassvine.engines.peers.probe import PROBE_SECONDS, PROXY_VARIABLES, explain_refusal, proxy_for
+from grassvine.engines.peers.transport.credentials import Identity, Neighbour
+from grassvine.engines.peers.transport.probe import (
+    PROBE_SECONDS,
+    PROXY_VARIABLES,
+    explain_refusal,
+    proxy_for,
+)
 from grassvine.foundations.errors import GrassvineError
-from grassvine.peers.cards import Card
-from grassvine.peers.group_plan import GroupPlan
-from grassvine.peers.join import own_identity
+from grassvine.peers.identity.cards import Card
+from grassvine.peers.joining.join import own_identity
+from grassvine.peers.plan.group_plan import GroupPlan
 from grassvine.peers.status import read_status
 
 MAX_CLOCK_SECONDS = 300.0  # more, and certificates may seem not yet valid, or expired

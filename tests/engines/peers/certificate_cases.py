@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
 
-from grassvine.engines.peers.credentials import Identity, Neighbour
+from grassvine.engines.peers.transport.credentials import Identity, Neighbour
 
 Key = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 DAY = timedelta(days=1)

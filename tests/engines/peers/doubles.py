@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from grassvine.engines.peers.events import (
+from grassvine.engines.peers.member.events import (
     Compute,
     Computed,
     Connected,
@@ -16,8 +16,15 @@ from grassvine.engines.peers.events import (
     Received,
     Send,
 )
-from grassvine.engines.peers.frames import MAX_CHUNK, PROTOCOL_VERSION, Ack, Data, Frame, Hello
-from grassvine.engines.peers.records import Incoming, Record
+from grassvine.engines.peers.member.frames import (
+    MAX_CHUNK,
+    PROTOCOL_VERSION,
+    Ack,
+    Data,
+    Frame,
+    Hello,
+)
+from grassvine.engines.peers.member.records import Incoming, Record
 
 
 @dataclass

@@ -4,7 +4,7 @@ import math
 
 from hypothesis import strategies as st
 
-from grassvine.engines.peers.frames import (
+from grassvine.engines.peers.member.frames import (
     MAX_CHUNK,
     MAX_TEXT,
     PLAIN,

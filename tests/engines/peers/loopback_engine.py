@@ -27,16 +27,16 @@ import numpy as np
 from tests.engines.machines import REPOSITORY, THIS, Machine
 
 from grassvine.engines.base import TIMETABLE_OVER, AgentFactory, EngineResult
-from grassvine.engines.peers.conversation import Agreement
-from grassvine.engines.peers.credentials import Identity, Neighbour
-from grassvine.engines.peers.driver import run_member
-from grassvine.engines.peers.events import Effect, Event, Send
-from grassvine.engines.peers.frames import Data
-from grassvine.engines.peers.journal import Journal
-from grassvine.engines.peers.member import Limits, Member
+from grassvine.engines.peers.member.conversation import Agreement
+from grassvine.engines.peers.member.events import Effect, Event, Send
+from grassvine.engines.peers.member.frames import Data
+from grassvine.engines.peers.member.member import Limits, Member
+from grassvine.engines.peers.transport.credentials import Identity, Neighbour
+from grassvine.engines.peers.transport.driver import run_member
+from grassvine.engines.peers.transport.journal import Journal
 from grassvine.foundations.errors import AgentError, GrassvineError
 from grassvine.networks import Timetable
-from grassvine.peers.certificates import self_signed
+from grassvine.peers.identity.certificates import self_signed
 from grassvine.protocol import Observer, StepReport
 from grassvine.protocol.agent import State
 

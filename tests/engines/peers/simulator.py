@@ -15,8 +15,8 @@ from types import MappingProxyType
 from numpy.random import Generator
 
 from grassvine.engines.base import AgentFactory
-from grassvine.engines.peers.conversation import Agreement
-from grassvine.engines.peers.events import (
+from grassvine.engines.peers.member.conversation import Agreement
+from grassvine.engines.peers.member.events import (
     Compute,
     Computed,
     Connected,
@@ -33,9 +33,9 @@ from grassvine.engines.peers.events import (
     Send,
     Tick,
 )
-from grassvine.engines.peers.frames import Ack, Data, Frame
-from grassvine.engines.peers.member import Limits, Member
-from grassvine.engines.peers.records import (
+from grassvine.engines.peers.member.frames import Ack, Data, Frame
+from grassvine.engines.peers.member.member import Limits, Member
+from grassvine.engines.peers.member.records import (
     Checkpoint,
     Incoming,
     LinkCounts,
@@ -43,7 +43,7 @@ from grassvine.engines.peers.records import (
     Recovered,
     Sent,
 )
-from grassvine.engines.peers.walk import OwnClock
+from grassvine.engines.peers.member.walk import OwnClock
 from grassvine.foundations.seeds import stream
 from grassvine.networks import Timetable
 from grassvine.protocol import StepReport

@@ -1,0 +1,1 @@
+"""What carries the events and effects of a member: gRPC streams, journal, threads and clock."""

@@ -1,0 +1,1 @@
+"""Who the members are: names, keys, certificates, public cards, signatures and words to compare."""

@@ -1,0 +1,1 @@
+"""One member's run: its table, masks and journal, from the plan to the model."""
