@@ -21,6 +21,15 @@ class NeighbourAgent:
     """An agent that runs a program and sends the same message to all neighbours at every slot.
 
     All agents run the same program in lockstep, so all messages of a slot have the same shapes.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> from grassvine.averaging import DeEPCA
+    >>> plan = gv.Plan(2, 1, gv.networks.path(2), DeEPCA())
+    >>> agent = plan.agent(0, gv.PCAProblem([[1.0, 0.0], [-1.0, 0.0]]))  # as an engine creates it
+    >>> type(agent).__name__, agent.id
+    ('NeighbourAgent', 0)
     """
 
     def __init__(self, number: int, problem: LocalProblem, program: Program):

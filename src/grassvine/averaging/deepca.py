@@ -57,6 +57,18 @@ class DeEPCA:
         Tolerance of the stopping rule; with 0, all iterations are run.
     contraction : float, default=0.03
         Upper bound on the factor by which one mixing reduces differences between agents.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> from grassvine.averaging import DeEPCA
+    >>> samples = np.random.default_rng(0).normal(size=(80, 5)) * [5, 4, 1, 1, 1]
+    >>> problems = [gv.PCAProblem(part) for part in gv.datasets.split_samples(samples, 4)]
+    >>> result = gv.run(gv.Plan(5, 2, gv.networks.ring(4), DeEPCA()), problems)
+    >>> exact = gv.run(gv.Plan(5, 2, gv.networks.ring(4)), problems)
+    >>> bool(gv.geometry.Grassmann().distance(result.mean, exact.mean) < 1e-8)
+    True
     """
 
     max_iter: int = 300

@@ -60,6 +60,17 @@ class DLMaFit:
         Number of iterations; every agent moves at every slot.
     max_omega : float, default=12.0
         Upper bound on the extrapolation weight ω; 1 disables extrapolation.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> from grassvine.averaging import DLMaFit
+    >>> data = gv.datasets.low_rank_ratings(30, 300, rank=2, oversampling=5.0)
+    >>> parts = gv.datasets.split_users(data.ratings, 4)
+    >>> plan = gv.Plan(30, 2, gv.networks.ring(4), DLMaFit(max_iter=60))
+    >>> result = gv.run(plan, [gv.CompletionProblem(part) for part in parts])
+    >>> bool(result.history.final()["mse"].max() < 1e-3)
+    True
     """
 
     works_alone: ClassVar[bool] = True
@@ -101,7 +112,18 @@ class DLMaFit:
 
 
 class DLMaFitAgent:
-    """An agent of D-LMaFit."""
+    """An agent of D-LMaFit.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> from grassvine.averaging import DLMaFit
+    >>> data = gv.datasets.low_rank_ratings(30, 300, rank=2, oversampling=5.0)
+    >>> plan = gv.Plan(30, 2, gv.networks.path(2), DLMaFit())
+    >>> agent = plan.agent(0, gv.CompletionProblem(data.ratings))  # as an engine creates it
+    >>> type(agent).__name__, agent.id
+    ('DLMaFitAgent', 0)
+    """
 
     def __init__(
         self,

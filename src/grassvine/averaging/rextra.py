@@ -55,6 +55,17 @@ class REXTRA:
         Number of iterations; every agent moves at every slot.
     step : float, default=0.5
         αL: the step size as a fraction of 1/L, where L is the largest curvature.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> from grassvine.averaging import REXTRA
+    >>> samples = np.random.default_rng(0).normal(size=(80, 5)) * [5, 4, 1, 1, 1]
+    >>> problems = [gv.PCAProblem(part) for part in gv.datasets.split_samples(samples, 4)]
+    >>> result = gv.run(gv.Plan(5, 2, gv.networks.ring(4), REXTRA(max_iter=100)), problems)
+    >>> bool(result.agreement_degrees < 1.0)
+    True
     """
 
     max_iter: int = 1000

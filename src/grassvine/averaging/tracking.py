@@ -78,6 +78,17 @@ class Tracked:
         Upper bound on the factor by which one mixing reduces differences between agents.
     memory : int, default=10
         Number of pairs that L-BFGS stores.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> from grassvine.averaging import Tracked
+    >>> data = gv.datasets.low_rank_ratings(30, 300, rank=2, oversampling=5.0)
+    >>> parts = gv.datasets.split_users(data.ratings, 4)
+    >>> plan = gv.Plan(30, 2, gv.networks.ring(4), Tracked(max_iter=40))
+    >>> result = gv.run(plan, [gv.CompletionProblem(part) for part in parts])
+    >>> bool(result.history.final()["mse"].max() < 1e-6)
+    True
     """
 
     max_iter: int = 200

@@ -35,6 +35,16 @@ class AltMinResult:
         Objective after each iteration.
     stop_reason : str
         Reason why the iteration stopped.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> from grassvine.baselines import alt_min
+    >>> result = alt_min(gv.datasets.subspace_tasks(6, 10, rank=2).tasks)
+    >>> result.weights.shape
+    (10, 6)
+    >>> result.objectives[-1] < result.objectives[0]
+    True
     """
 
     weights: Array
@@ -64,6 +74,16 @@ def alt_min(
         Tolerance of the stopping rule.
     max_iter : int, default=5000
         Maximum number of iterations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> from grassvine.baselines import alt_min
+    >>> tasks = gv.datasets.subspace_tasks(6, 20, rank=2).tasks
+    >>> spectrum = np.linalg.svd(alt_min(tasks, alpha=0.1).weights, compute_uv=False)
+    >>> int(np.sum(spectrum > 0.01 * spectrum[0]))  # the rank of the tasks
+    2
     """
     if real_number("alpha", alpha, least=0.0, error=DataError) == 0.0:
         raise DataError("alpha is 0, which decouples the tasks; choose a positive number.")

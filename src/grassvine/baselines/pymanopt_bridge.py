@@ -9,7 +9,16 @@ from grassvine.problems import CustomProblem, LocalProblem, TwiceDifferentiable
 
 
 def to_pymanopt(problem: LocalProblem, rank: int) -> Any:
-    """Return a problem as a ``pymanopt.Problem`` on the Grassmann manifold."""
+    """Return a problem as a ``pymanopt.Problem`` on the Grassmann manifold.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> from grassvine.baselines import to_pymanopt
+    >>> problem = to_pymanopt(gv.PCAProblem([[1.0, 0.0], [-1.0, 0.0]]), rank=1)
+    >>> print(problem.manifold)
+    Grassmann manifold Gr(2,1)
+    """
     pymanopt = load_extra("pymanopt", "the bridge to Pymanopt", "bench")
     manifolds = load_extra("pymanopt.manifolds", "the bridge to Pymanopt", "bench")
     rank_within(rank, problem.n_items)
@@ -26,6 +35,16 @@ def from_pymanopt(problem: Any, n_items: int) -> CustomProblem:
     """Return a ``pymanopt.Problem`` on the Grassmann manifold as a :class:`CustomProblem`.
 
     It provides no curvature, so choose a step size explicitly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> from grassvine.baselines import from_pymanopt, to_pymanopt
+    >>> samples = np.random.default_rng(0).normal(size=(40, 5))
+    >>> problem = from_pymanopt(to_pymanopt(gv.PCAProblem(samples), rank=2), n_items=5)
+    >>> problem.n_items
+    5
     """
 
     def function(basis: Array) -> tuple[float, Array]:

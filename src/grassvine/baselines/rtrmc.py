@@ -38,6 +38,15 @@ def rtrmc(
         Stop when the gradient norm has fallen to this fraction of its initial value.
     max_outer, max_inner : int, default=200
         Maximum number of trust-region iterations, and of conjugate-gradient iterations in each.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> from grassvine.baselines import rtrmc, spectral_start
+    >>> data = gv.datasets.low_rank_ratings(30, 200, rank=2, oversampling=5.0)
+    >>> result = rtrmc(gv.CompletionProblem(data.ratings), spectral_start(data.ratings, 2))
+    >>> bool(gv.geometry.Grassmann().distance(result.basis, data.subspace) < 1e-4)
+    True
     """
     if not isinstance(problem, TwiceDifferentiable):
         raise DataError(

@@ -15,6 +15,14 @@ def spectral_start(ratings: Ratings, rank: int, seed: int = 0) -> Array:
     """Return an orthonormal basis of the ``rank`` leading left singular vectors of P_Ω(Y).
 
     RTRMC starts from it. It needs all the data in one place.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> from grassvine.baselines import spectral_start
+    >>> ratings = gv.datasets.low_rank_ratings(30, 200, rank=2, oversampling=5.0).ratings
+    >>> spectral_start(ratings, rank=2).shape
+    (30, 2)
     """
     smaller = min(ratings.n_items, ratings.n_users)
     why = f"the table has {ratings.n_items} items and {ratings.n_users} users"

@@ -22,6 +22,18 @@ class LocalModel:
     """Second-order model of a function at a point: value, gradient, Hessian and preconditioner.
 
     ``gradient``, ``hessian(ξ)`` and ``precondition(ξ)`` are tangent vectors at the point.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from grassvine.baselines import LocalModel, trust_region
+    >>> from grassvine.geometry import Euclidean
+    >>> def at(x):  # ½‖x − 1‖²
+    ...     cost = 0.5 * float(np.sum((x - 1.0) ** 2))
+    ...     return LocalModel(cost, x - 1.0, hessian=lambda v: v, precondition=lambda v: v)
+    >>> limits = {"tol": 1e-8, "max_outer": 20, "max_inner": 20}
+    >>> trust_region(at, Euclidean(), np.zeros((3, 1)), **limits).basis.ravel().tolist()
+    [1.0, 1.0, 1.0]
     """
 
     cost: float
@@ -32,7 +44,17 @@ class LocalModel:
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """One outer iteration: cost and gradient norm at its start, and what it did."""
+    """One outer iteration: cost and gradient norm at its start, and what it did.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> from grassvine.baselines import rtrmc, spectral_start
+    >>> ratings = gv.datasets.low_rank_ratings(30, 200, rank=2, oversampling=5.0).ratings
+    >>> first = rtrmc(gv.CompletionProblem(ratings), spectral_start(ratings, 2)).iterations[0]
+    >>> first.accepted, first.cost > 0.0
+    (True, True)
+    """
 
     cost: float
     gradient_norm: float
@@ -55,6 +77,15 @@ class BatchResult:
         The outer iterations.
     stop_reason : str
         Why the iteration stopped.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> from grassvine.baselines import rtrmc, spectral_start
+    >>> ratings = gv.datasets.low_rank_ratings(30, 200, rank=2, oversampling=5.0).ratings
+    >>> result = rtrmc(gv.CompletionProblem(ratings), spectral_start(ratings, 2))
+    >>> result.basis.shape, result.stop_reason
+    ((30, 2), 'the gradient norm fell to 1e-08 of its initial value')
     """
 
     basis: Array
@@ -75,6 +106,20 @@ def trust_region(
     """Minimise from a starting point until ‖grad‖ ≤ tol·‖grad at the start‖.
 
     Also stop when the effect of a step can no longer be distinguished from rounding.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from grassvine.baselines import LocalModel, trust_region
+    >>> from grassvine.geometry import Euclidean
+    >>> curvatures = np.array([[1.0], [10.0]])
+    >>> def at(x):
+    ...     gradient = curvatures * (x - 3.0)
+    ...     cost = 0.5 * float(np.sum(gradient * (x - 3.0)))
+    ...     return LocalModel(cost, gradient, lambda v: curvatures * v, lambda v: v / curvatures)
+    >>> limits = {"tol": 1e-8, "max_outer": 20, "max_inner": 20}
+    >>> np.allclose(trust_region(at, Euclidean(), np.zeros((2, 1)), **limits).basis, 3.0)
+    True
     """
     point, model = start, model_at(start)
     largest = float(np.sqrt(point.shape[1])) * np.pi / 2  # the diameter of the manifold

@@ -24,6 +24,13 @@ def check_agent(make: Callable[[], Agent], neighbour: Agent) -> None:
     Raises
     ------
     CheckFailed
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> plan = gv.Plan(2, 1, gv.networks.path(2), gv.Gossip())
+    >>> problem = gv.PCAProblem([[1.0, 0.1], [-1.0, 0.0]])
+    >>> gv.checks.check_agent(lambda: plan.agent(0, problem), neighbour=plan.agent(1, problem))
     """
     with one_blas_thread():
         agent = make()

@@ -23,8 +23,16 @@ def check_gradient(
 ) -> float:
     """Check the gradient along a random geodesic and return the Taylor slope.
 
-    The error |f(Exp_U(tξ)) − f(U) − t⟨grad f(U), ξ⟩| must decrease like t², with slope 2 ± 0.1;
+    The error ``|f(Exp_U(tξ)) − f(U) − t⟨grad f(U), ξ⟩|`` must decrease like t², with slope 2 ± 0.1;
     otherwise :class:`CheckFailed` is raised.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> problem = gv.PCAProblem(np.random.default_rng(0).normal(size=(20, 6)))
+    >>> round(gv.checks.check_gradient(problem, rank=2))
+    2
     """
     geometry = geometry or Grassmann()
     point, tangent = _random_tangent(geometry, problem.n_items, rank, seed)
@@ -50,6 +58,14 @@ def check_hessian(
 
     The error ‖grad f(Exp_U(tξ)), transported to U, − grad f(U) − t Hess f(U)[ξ]‖ must decrease
     like t², with slope 2 ± 0.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> problem = gv.PCAProblem(np.random.default_rng(0).normal(size=(20, 6)))
+    >>> round(gv.checks.check_hessian(problem, rank=2))
+    2
     """
     if not isinstance(problem, TwiceDifferentiable):
         raise CheckFailed(f"{type(problem).__name__} has no hessian_product to check; add one.")

@@ -56,6 +56,19 @@ def check_engine(engine: Engine) -> None:
     Ratings, events, tasks and samples are also fitted by their own models, and some by fixed-point
     sums. An early stop and a failing agent are tested as well. Raises :class:`CheckFailed` if a
     check fails.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> class Forgetful:  # an engine that runs nothing
+    ...     def run(self, factories, timetable, observe):
+    ...         states = tuple(make().state() for make in factories)
+    ...         return gv.engines.EngineResult(states, 0, "the timetable ended")
+    >>> try:
+    ...     gv.checks.check_engine(Forgetful())
+    ... except gv.CheckFailed as failure:
+    ...     print("not an engine")
+    not an engine
     """
     completion, plain = _completion_problems(0.01), _completion_problems(0.0)
     networks = (path(N_AGENTS), erdos_renyi(N_AGENTS, 0.6, seed=1))

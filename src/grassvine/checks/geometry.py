@@ -25,6 +25,11 @@ def check_geometry(geometry: Geometry, n_items: int, rank: int, *, seed: int = 0
     Raises
     ------
     CheckFailed
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> gv.checks.check_geometry(gv.geometry.Grassmann(), n_items=10, rank=3)
     """
     rng = stream(seed, "check", "geometry")
     with one_blas_thread():

@@ -27,6 +27,18 @@ def check_problem(problem: LocalProblem, rank: int, *, seed: int = 0) -> None:
     Raises
     ------
     CheckFailed
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> gv.checks.check_problem(gv.PCAProblem(np.eye(6)[:4]), rank=2)
+    >>> wrong = gv.CustomProblem(6, lambda U: (float(np.sum(U[0] ** 2)), U))
+    >>> try:
+    ...     gv.checks.check_problem(wrong, rank=2)
+    ... except gv.CheckFailed as failure:
+    ...     print(str(failure).split(":")[0])
+    the gradient must be the derivative of the cost
     """
     check_gradient(problem, rank, seed=seed)
     if isinstance(problem, TwiceDifferentiable):

@@ -38,6 +38,13 @@ class Ratings:
         Item of each entry, ascending within a user.
     values : array of shape (n_values,)
         The known entries.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> ratings = gv.Ratings.from_arrays([0, 0, 2], [1, 0, 1], [4.0, 5.0, 1.0])
+    >>> ratings.n_users, ratings.n_items, ratings.n_values
+    (3, 2, 3)
     """
 
     n_items: int
@@ -52,12 +59,12 @@ class Ratings:
 
     @property
     def n_values(self) -> int:
-        """Number of known entries, |Ω|."""
+        """Number of known entries, ``|Ω|``."""
         return len(self.values)
 
     @property
     def density(self) -> float:
-        """Known share of the table, p = |Ω| / (items · users)."""
+        """Known share of the table, ``p = |Ω| / (items · users)``."""
         return self.n_values / (self.n_items * self.n_users)
 
     def users_of_values(self) -> Indices:

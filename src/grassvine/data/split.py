@@ -15,24 +15,57 @@ from grassvine.foundations.seeds import stream
 
 
 def split_users(ratings: Ratings, n_agents: int) -> list[Ratings]:
-    """Split the users into equal parts, keeping their order."""
+    """Split the users into equal parts, keeping their order.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> ratings = gv.datasets.low_rank_ratings(30, 200, rank=2, oversampling=4.0).ratings
+    >>> [part.n_users for part in gv.datasets.split_users(ratings, 3)]
+    [67, 66, 67]
+    """
     bounds = _equal_shares(ratings.n_users, "users", n_agents)
     return [ratings.take_users(first, last) for first, last in pairwise(bounds)]
 
 
 def split_users_by_owner(ratings: Ratings, owners: Indices) -> list[Ratings]:
-    """Split the users by agent, keeping their order; ``owners`` has the agent of each user."""
+    """Split the users by agent, keeping their order; ``owners`` has the agent of each user.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> ratings = gv.Ratings.from_arrays([0, 1, 2], [0, 0, 1], [5.0, 3.0, 4.0])
+    >>> [part.n_users for part in gv.datasets.split_users_by_owner(ratings, np.array([0, 1, 0]))]
+    [2, 1]
+    """
     return [ratings.choose_users(np.flatnonzero(owners == agent)) for agent in np.unique(owners)]
 
 
 def split_tasks(tasks: Tasks, n_agents: int) -> list[Tasks]:
-    """Split the tasks into equal parts, keeping their order."""
+    """Split the tasks into equal parts, keeping their order.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> tasks = gv.datasets.subspace_tasks(10, 20, rank=2).tasks
+    >>> [part.n_tasks for part in gv.datasets.split_tasks(tasks, 3)]
+    [7, 6, 7]
+    """
     bounds = _equal_shares(tasks.n_tasks, "tasks", n_agents)
     return [tasks.take_tasks(first, last) for first, last in pairwise(bounds)]
 
 
 def split_samples(samples: Array, n_agents: int) -> list[Array]:
-    """Split the rows into equal parts, keeping their order."""
+    """Split the rows into equal parts, keeping their order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> [len(part) for part in gv.datasets.split_samples(np.zeros((10, 3)), 4)]
+    [2, 3, 3, 2]
+    """
     bounds = _equal_shares(len(samples), "samples", n_agents)
     return [samples[first:last] for first, last in pairwise(bounds)]
 
@@ -53,6 +86,14 @@ def hold_out_ratings(
     Returns
     -------
     train, test : Ratings
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> ratings = gv.datasets.low_rank_ratings(30, 200, rank=2, oversampling=4.0).ratings
+    >>> train, test = gv.datasets.hold_out_ratings(ratings, 0.25)
+    >>> train.n_values + test.n_values == ratings.n_values
+    True
     """
     real_number("share", share, least=0.0, below=1.0, error=DataError)
     test = _random_share(ratings.n_values, share, stream(seed, "data", "hold-out"))
@@ -73,6 +114,14 @@ def hold_out_samples(tasks: Tasks, share: float = 0.2, *, seed: int = 0) -> tupl
     Returns
     -------
     train, test : Tasks
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> tasks = gv.datasets.subspace_tasks(10, 20, rank=2).tasks
+    >>> train, test = gv.datasets.hold_out_samples(tasks, 0.25)
+    >>> train.n_tasks == test.n_tasks == tasks.n_tasks
+    True
     """
     real_number("share", share, least=0.0, below=1.0, error=DataError)
     rng = stream(seed, "data", "hold-out")
@@ -115,7 +164,16 @@ def hold_out_entries(samples: Array, share: float, seed: int) -> NDArray[np.bool
 
 
 def fold_ratings(ratings: Ratings, n_folds: int, *, seed: int = 0) -> list[tuple[Ratings, Ratings]]:
-    """Split the entries at random into folds; return a training and a test part for each fold."""
+    """Split the entries at random into folds; return a training and a test part for each fold.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> ratings = gv.datasets.low_rank_ratings(30, 200, rank=2, oversampling=4.0).ratings
+    >>> folds = gv.datasets.fold_ratings(ratings, 3)
+    >>> sum(test.n_values for train, test in folds) == ratings.n_values
+    True
+    """
     fold = _folds(ratings.n_values, "ratings", n_folds, stream(seed, "data", "folds"))
     return [
         (ratings.take_values(fold != number), ratings.take_values(fold == number))
@@ -124,7 +182,16 @@ def fold_ratings(ratings: Ratings, n_folds: int, *, seed: int = 0) -> list[tuple
 
 
 def fold_samples(tasks: Tasks, n_folds: int, *, seed: int = 0) -> list[tuple[Tasks, Tasks]]:
-    """Split each task's samples into random folds; return a training and test part per fold."""
+    """Split each task's samples into random folds; return a training and test part per fold.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> tasks = gv.datasets.subspace_tasks(10, 20, rank=2).tasks
+    >>> folds = gv.datasets.fold_samples(tasks, 3)
+    >>> sum(test.n_values for train, test in folds) == tasks.n_values
+    True
+    """
     rng = stream(seed, "data", "folds")
     folds = [_folds(len(y), "samples in a task", n_folds, rng) for y in tasks.targets]
     return [

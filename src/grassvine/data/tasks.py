@@ -21,6 +21,13 @@ class Tasks:
     ----------
     features : tuple of arrays of shape (n_samples, n_items)
     targets : tuple of arrays of shape (n_samples,)
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> tasks = gv.Tasks.from_arrays([[[1.0, 2.0], [0.0, 1.0]], [[3.0, 1.0]]], [[1.0, 0.0], [2.0]])
+    >>> tasks.n_tasks, tasks.n_items, tasks.n_values
+    (2, 2, 3)
     """
 
     features: tuple[Array, ...]

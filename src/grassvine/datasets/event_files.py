@@ -25,7 +25,7 @@ def read_events(
     encoding: str | None = None,
     watch: Watch | None = None,
 ) -> EventTable:
-    """Read events.
+    r"""Read events.
 
     Parameters
     ----------
@@ -40,6 +40,15 @@ def read_events(
         See :func:`read_table`.
     watch : callable, optional
         Called with the completed fraction after each step.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from grassvine.datasets import read_events
+    >>> _ = Path("clicks.csv").write_text("user,item\nanna,lamp\nanna,lamp\nben,chair\n")
+    >>> events = read_events("clicks.csv")
+    >>> len(events.users), len(events.items)
+    (2, 2)
     """
     columns = columns or EventColumns()
     chosen: list[Any] = [columns.user, columns.item, columns.count, columns.time, agent]

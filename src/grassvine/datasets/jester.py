@@ -26,7 +26,7 @@ MAX_RATING = 10
 
 
 def read_jester(path: str | os.PathLike[str], watch: Watch | None = None) -> RatingTable:
-    """Read Jester data set 1, exported as CSV.
+    r"""Read Jester data set 1, exported as CSV.
 
     Each line is a user, identified by the line number counted from 1: the number of ratings, then
     the ratings of jokes 1 … 100 from −10 to 10, with 99 for no rating. The number of ratings is
@@ -38,6 +38,15 @@ def read_jester(path: str | os.PathLike[str], watch: Watch | None = None) -> Rat
         The file, or a folder that contains ``jester-data-1.csv`` directly or one level deeper.
     watch : callable, optional
         Called with the completed fraction after each step.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from grassvine.datasets import read_jester
+    >>> row = ["2", "-7.5", "9.0", *["99"] * 98]  # two jokes rated, 98 not
+    >>> _ = Path("jester-data-1.csv").write_text(",".join(row) + "\n")
+    >>> read_jester("jester-data-1.csv").ratings.n_values
+    2
     """
     import polars as pl
 

@@ -45,7 +45,7 @@ class _Format:
 
 
 def read_movielens(path: str | os.PathLike[str], watch: Watch | None = None) -> RatingTable:
-    """Read the ratings of a MovieLens data set.
+    r"""Read the ratings of a MovieLens data set.
 
     Parameters
     ----------
@@ -55,6 +55,14 @@ def read_movielens(path: str | os.PathLike[str], watch: Watch | None = None) -> 
         first line, not from the file name.
     watch : callable, optional
         Called with the completed fraction as it grows.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from grassvine.datasets import read_movielens
+    >>> _ = Path("u.data").write_text("196\t242\t3\t881250949\n186\t302\t4\t891717742\n")
+    >>> read_movielens("u.data").ratings.values.tolist()
+    [4.0, 3.0]
     """
     import polars as pl
 

@@ -33,6 +33,18 @@ def read_school(path: str | os.PathLike[str]) -> Tasks:
     path : path
         ``school.mat`` with the cell arrays X and Y, or a folder that contains it directly or one
         level deeper.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.io import savemat
+    >>> from grassvine.datasets import read_school
+    >>> X, Y = np.empty((1, 2), object), np.empty((1, 2), object)
+    >>> for school in range(2):
+    ...     X[0, school], Y[0, school] = np.ones((3, 28)), np.ones((3, 1))
+    >>> savemat("school.mat", {"X": X, "Y": Y})
+    >>> read_school("school.mat").n_tasks
+    2
     """
     file = one_file(path, SCHOOL_FILES, "School")
     features, targets = _cells(file, "X"), _cells(file, "Y")
@@ -69,7 +81,7 @@ def _cells(file: os.PathLike[str], name: str) -> list[Any]:
 
 
 def read_parkinsons(path: str | os.PathLike[str]) -> Tasks:
-    """Read the telemonitoring data of 42 patients.
+    r"""Read the telemonitoring data of 42 patients.
 
     A task is a patient, ordered by subject number. The target is total_UPDRS; the features are age,
     sex, test_time and the 16 voice measures.
@@ -78,6 +90,16 @@ def read_parkinsons(path: str | os.PathLike[str]) -> Tasks:
     ----------
     path : path
         ``parkinsons_updrs.data``, or a folder that contains it directly or one level deeper.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from grassvine.datasets.multitask import PARKINSONS_COLUMNS, read_parkinsons
+    >>> rows = [",".join(PARKINSONS_COLUMNS)] + [",".join(["1", *["0.5"] * 21])] * 3
+    >>> _ = Path("parkinsons_updrs.data").write_text("\n".join(rows) + "\n")
+    >>> tasks = read_parkinsons("parkinsons_updrs.data")
+    >>> tasks.n_tasks, tasks.n_items, tasks.n_values
+    (1, 19, 3)
     """
     import polars as pl
 

@@ -32,7 +32,7 @@ MOVIE_LINE = re.compile(rb"\d{1,9}:\s*")
 
 
 def read_netflix(path: str | os.PathLike[str], watch: Watch | None = None) -> RatingTable:
-    """Read the ratings of the Netflix Prize.
+    r"""Read the ratings of the Netflix Prize.
 
     Parameters
     ----------
@@ -42,6 +42,14 @@ def read_netflix(path: str | os.PathLike[str], watch: Watch | None = None) -> Ra
         ``training_set`` of ``mv_0000001.txt …``, or ``combined_data_1.txt … combined_data_4.txt``.
     watch : callable, optional
         Called with the completed fraction as it grows.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from grassvine.datasets import read_netflix
+    >>> _ = Path("mv_0000001.txt").write_text("1:\n1488844,3,2005-09-06\n822109,5,2005-05-13\n")
+    >>> read_netflix("mv_0000001.txt").ratings.n_values
+    2
     """
     files = some_files(path, FILES, "the Netflix Prize")
     if len({(file.parent, file.name[:2]) for file in files}) > 1:

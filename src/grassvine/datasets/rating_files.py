@@ -37,7 +37,7 @@ def read_ratings(
     shared_users: SharedUsers = "separate",
     watch: Watch | None = None,
 ) -> RatingTable:
-    """Read ratings.
+    r"""Read ratings.
 
     Parameters
     ----------
@@ -51,6 +51,15 @@ def read_ratings(
         See :func:`ratings_from_frame`. Published formats have fixed columns.
     watch : callable, optional
         Called with the completed fraction after each step.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from grassvine.datasets import read_ratings
+    >>> _ = Path("ratings.csv").write_text("user,item,rating\nanna,Up,5\nben,Up,3\nben,Alien,4\n")
+    >>> table = read_ratings("ratings.csv")
+    >>> table.items.series.to_list()
+    ['Alien', 'Up']
     """
     name = os.fspath(source)
     chosen = [column for column in (user, item, rating, agent) if column is not None]

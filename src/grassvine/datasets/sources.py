@@ -43,6 +43,12 @@ class Source:
         Largest accepted size of the download, in bytes.
     member : str or None
         The only member of a zip archive that is unpacked.
+
+    Examples
+    --------
+    >>> from grassvine.datasets import SOURCES
+    >>> SOURCES["ml-100k"].counts["ratings"]
+    100000
     """
 
     name: str

@@ -27,7 +27,7 @@ def cache_folder() -> Path:
 
 
 def locate(name: str, path: str | os.PathLike[str] | None = None) -> Path:
-    """Return the path of a data set.
+    r"""Return the path of a data set.
 
     Parameters
     ----------
@@ -36,6 +36,14 @@ def locate(name: str, path: str | os.PathLike[str] | None = None) -> Path:
     path : path, optional
         The file or folder. By default, ``$GRASSVINE_DATA`` and then :func:`cache_folder` are
         searched for a folder of the data set.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from grassvine.datasets import locate
+    >>> _ = Path("u.data").write_text("1\t2\t5\t881250949\n")
+    >>> locate("ml-100k", path="u.data").name
+    'u.data'
     """
     source = _source(name)
     if path is not None:
@@ -68,6 +76,16 @@ def load_ratings(
 
     The parameters are those of :func:`locate`; ``watch`` is called with the completed fraction as
     it grows. A truncated or modified file raises DataError, even if its path is given.
+
+    Examples
+    --------
+    >>> from grassvine.datasets import load_ratings
+    >>> table = load_ratings("ml-100k")  # doctest: +SKIP
+    >>> try:
+    ...     load_ratings("ml-100")
+    ... except ValueError as error:
+    ...     print(error)
+    unknown data set 'ml-100'; did you mean 'ml-100k'?
     """
     source = _source(name)
     if "ratings" not in source.counts:
@@ -78,7 +96,18 @@ def load_ratings(
 
 
 def load_tasks(name: str, path: str | os.PathLike[str] | None = None) -> Tasks:
-    """Read published tasks and check their counts and digest; see :func:`load_ratings`."""
+    """Read published tasks and check their counts and digest; see :func:`load_ratings`.
+
+    Examples
+    --------
+    >>> from grassvine.datasets import load_tasks
+    >>> tasks = load_tasks("school")  # doctest: +SKIP
+    >>> try:
+    ...     load_tasks("schools")
+    ... except ValueError as error:
+    ...     print(error)
+    unknown data set 'schools'; did you mean 'school'?
+    """
     source = _source(name)
     if "tasks" not in source.counts:
         raise DataError(f"{source.title} contains ratings, not tasks; use load_ratings({name!r}).")
@@ -88,7 +117,16 @@ def load_tasks(name: str, path: str | os.PathLike[str] | None = None) -> Tasks:
 
 
 def read_ratings_file(path: str | os.PathLike[str], watch: Watch | None = None) -> RatingTable:
-    """Read a file in the format of MovieLens, Netflix or Jester, detected from its first line."""
+    r"""Read a file in the format of MovieLens, Netflix or Jester, detected from its first line.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from grassvine.datasets import read_ratings_file
+    >>> _ = Path("ratings.dat").write_text("1::1193::5::978300760\n2::661::3::978302109\n")
+    >>> read_ratings_file("ratings.dat").ratings.n_values
+    2
+    """
     files = some_files(path, (*movielens.FILES, *netflix.FILES, *jester.FILES), "published ratings")
     line = first_line(files[0])
     if netflix.MOVIE_LINE.fullmatch(line):
@@ -118,6 +156,16 @@ def fetch(
         Called with the number of bytes received and their total, or None if it is unknown.
     watch : callable, optional
         Called with the completed fraction while the files are read to check them.
+
+    Examples
+    --------
+    >>> from grassvine.datasets import fetch
+    >>> folder = fetch("ml-100k")  # doctest: +SKIP
+    >>> try:
+    ...     fetch("ml-100")
+    ... except ValueError as error:
+    ...     print(error)
+    unknown data set 'ml-100'; did you mean 'ml-100k'?
     """
     return fetch_source(_source(name), folder, progress, watch=watch)
 

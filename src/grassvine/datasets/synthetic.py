@@ -31,6 +31,13 @@ class LowRankRatings:
         Orthonormal basis of the true subspace.
     test : Ratings or None
         Noise-free entries that are not among the known ones.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> data = gv.datasets.low_rank_ratings(30, 200, rank=2, oversampling=4.0, n_test=50)
+    >>> data.ratings.n_users, data.subspace.shape, data.test.n_values <= 50
+    (200, (30, 2), True)
     """
 
     ratings: Ratings
@@ -47,6 +54,13 @@ class SubspaceTasks:
     tasks : Tasks
     subspace : array of shape (n_items, rank)
         Orthonormal basis U* of the true subspace.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> data = gv.datasets.subspace_tasks(10, 20, rank=2)
+    >>> data.tasks.n_tasks, data.subspace.shape
+    (20, (10, 2))
     """
 
     tasks: Tasks
@@ -89,6 +103,13 @@ def low_rank_ratings(
         Number of entries drawn for the test set; those that are known are removed from it.
     seed : int, default=0
         Random seed.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> data = gv.datasets.low_rank_ratings(30, 200, rank=2, oversampling=4.0)
+    >>> round(data.ratings.n_values / (2 * (30 + 200 - 2)))  # the oversampling
+    4
     """
     whole_number("n_items", n_items, least=1, error=DataError)
     whole_number("n_users", n_users, least=1, error=DataError)
@@ -194,6 +215,13 @@ def subspace_tasks(
         Standard deviation of the Gaussian noise added to the targets.
     seed : int, default=0
         Random seed.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> data = gv.datasets.subspace_tasks(n_items=10, n_tasks=20, rank=2, samples=(5, 9))
+    >>> {len(targets) for targets in data.tasks.targets} <= set(range(5, 10))
+    True
     """
     whole_number("n_items", n_items, least=1, error=DataError)
     rank_within(rank, n_items, error=DataError)

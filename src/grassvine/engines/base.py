@@ -37,6 +37,16 @@ class EngineResult:
         The reason returned by an observer, or ``TIMETABLE_OVER``.
     incidents : tuple of str
         Losses and recoveries during the run, one sentence each.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> plan = gv.Plan(2, 1, gv.networks.path(2), gv.Gossip(max_iter=5))
+    >>> problem = gv.PCAProblem([[1.0, 0.1], [-1.0, 0.0]])
+    >>> agents = [lambda number=number: plan.agent(number, problem) for number in (0, 1)]
+    >>> result = gv.LocalEngine().run(agents, plan.timetable, lambda report: None)
+    >>> result.n_slots, result.stop_reason
+    (5, 'the timetable ended')
     """
 
     states: tuple[State, ...]
@@ -46,7 +56,25 @@ class EngineResult:
 
 
 class Engine(Protocol):
-    """Interface of an engine: creates agents and runs them by a timetable."""
+    """Interface of an engine: creates agents and runs them by a timetable.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> from grassvine.engines import Engine
+    >>> class Counting:  # an engine of your own: the local one, with a count of the reports
+    ...     count = 0
+    ...     def run(self, factories, timetable, observe):
+    ...         def counted(report):
+    ...             self.count += 1
+    ...             return observe(report)
+    ...         return gv.LocalEngine().run(factories, timetable, counted)
+    >>> engine: Engine = Counting()
+    >>> plan = gv.Plan(2, 1, gv.networks.path(2), gv.Gossip(max_iter=5))
+    >>> result = gv.run(plan, [gv.PCAProblem([[1.0, 0.1], [-1.0, 0.0]])] * 2, engine=engine)
+    >>> engine.count == len(result.history)
+    True
+    """
 
     def run(
         self, factories: Sequence[AgentFactory], timetable: Timetable, observe: Observer

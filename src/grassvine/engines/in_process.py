@@ -33,7 +33,17 @@ class RunAll(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LocalEngine:
-    """The default engine: agents run one after another in the calling thread."""
+    """The default engine: agents run one after another in the calling thread.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> plan = gv.Plan(2, 1, gv.networks.path(2))
+    >>> problem = gv.PCAProblem([[1.0, 0.1], [-1.0, 0.0]])
+    >>> result = gv.run(plan, [problem, problem], engine=gv.LocalEngine())
+    >>> len(result.bases)
+    2
+    """
 
     def run(
         self, factories: Sequence[AgentFactory], timetable: Timetable, observe: Observer
@@ -51,6 +61,16 @@ class ThreadsEngine:
     ----------
     workers : int, default=2
         Maximum number of threads.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> plan = gv.Plan(2, 1, gv.networks.path(2))
+    >>> problems = [gv.PCAProblem([[1.0, 0.1], [-1.0, 0.0]])] * 2
+    >>> threads = gv.run(plan, problems, engine=gv.ThreadsEngine(workers=2))
+    >>> np.array_equal(threads.mean, gv.run(plan, problems).mean)  # the same bits as LocalEngine
+    True
     """
 
     workers: int = 2

@@ -60,6 +60,18 @@ class AltMinRegressor(TasksRegressor):
         Number of iterations.
     stop_reason_ : str
         Why the iteration stopped.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> from grassvine.estimators import AltMinRegressor
+    >>> data = gv.datasets.subspace_tasks(5, 12, rank=2)
+    >>> X, y = np.vstack(data.tasks.features), np.concatenate(data.tasks.targets)
+    >>> schools = np.repeat(np.arange(12), [len(targets) for targets in data.tasks.targets])
+    >>> regressor = AltMinRegressor().fit(X, y, tasks=schools)
+    >>> bool(regressor.score(X, y, tasks=schools) > 0.9)
+    True
     """
 
     def __init__(

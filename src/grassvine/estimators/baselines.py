@@ -39,6 +39,17 @@ class DLMaFitCompleter(DecentralizedCompleter):
         Upper bound on the extrapolation weight ω; 1 disables extrapolation.
     agents : int or str, default=2
         Number of agents, or the column of the table that names the owner of each rating.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import grassvine as gv
+    >>> from grassvine.estimators import DLMaFitCompleter
+    >>> data = gv.datasets.low_rank_ratings(20, 150, rank=2, oversampling=5.0).ratings
+    >>> table = {"user": data.users_of_values(), "item": data.items, "rating": data.values}
+    >>> completer = DLMaFitCompleter(rank=3, agents=3, max_iter=60).fit(pl.DataFrame(table))
+    >>> completer.n_agents_
+    3
     """
 
     def __init__(
@@ -109,6 +120,16 @@ class RTRMCCompleter(RatingsEstimator):
         Why the iteration stopped.
     n_users_, n_items_, n_ratings_, rank_, assumed_, data_hash_
         As in :class:`MatrixCompleter`.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import grassvine as gv
+    >>> from grassvine.estimators import RTRMCCompleter
+    >>> data = gv.datasets.low_rank_ratings(20, 150, rank=2, oversampling=5.0).ratings
+    >>> table = {"user": data.users_of_values(), "item": data.items, "rating": data.values}
+    >>> RTRMCCompleter(rank=3).fit(pl.DataFrame(table)).model_.shared.rank
+    3
     """
 
     def __init__(

@@ -265,6 +265,25 @@ class MatrixCompleter(DecentralizedCompleter):
         The candidates that ``"auto"`` evaluated, in this order: ``rank``, ``regularization``,
         ``bias_regularization``, the held-out ``rmse``, ``n_sums`` (the number of sums so far) and
         ``chosen`` (0 or 1).
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from grassvine import MatrixCompleter
+    >>> ratings = pl.DataFrame(
+    ...     {
+    ...         "user": ["anna", "anna", "ben", "ben", "cleo", "cleo"],
+    ...         "item": ["Up", "Alien", "Up", "Alien", "Up", "Jaws"],
+    ...         "rating": [5, 2, 4, 1, 5, 3],
+    ...         "shop": ["north", "north", "south", "south", "south", "south"],
+    ...     }
+    ... )
+    >>> model = MatrixCompleter(rank=1, agents="shop").fit(ratings)
+    >>> found = model.predict(["anna"], ["Jaws"], return_interval=0.9)
+    >>> bool(found["lower"][0] <= found["rating"][0] <= found["upper"][0])
+    True
+    >>> model.recommend(["anna"], k=1)["item"].to_list()
+    ['Jaws']
     """
 
     def __init__(

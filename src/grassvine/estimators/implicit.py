@@ -99,6 +99,21 @@ class ImplicitRecommender(CallbackSupport, PersistentEstimator, BaseEstimator): 
         Assumptions made about the table, one sentence each.
     data_hash_ : str
         SHA-256 of the training data; for a :class:`RatingDataset`, of its summary.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from grassvine import ImplicitRecommender
+    >>> clicks = pl.DataFrame(
+    ...     {
+    ...         "user": ["anna", "anna", "ben", "ben", "cleo", "cleo"],
+    ...         "item": ["lamp", "desk", "lamp", "desk", "desk", "chair"],
+    ...         "shop": ["north", "north", "south", "south", "south", "south"],
+    ...     }
+    ... )
+    >>> model = ImplicitRecommender(rank=1, agents="shop").fit(clicks)
+    >>> model.recommend(["anna"], k=1)["item"].to_list()
+    ['chair']
     """
 
     _model_type = RankingModel

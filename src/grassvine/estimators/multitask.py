@@ -128,6 +128,18 @@ class MultitaskRegressor(CallbackSupport, TasksRegressor):
         Failures during the final run that were recovered from, one sentence each.
     validation_path_ : dict of arrays or None
         The ranks that ``"auto"`` tried: ``rank``, the held-out ``rmse`` and ``chosen`` (0 or 1).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from grassvine import MultitaskRegressor
+    >>> from grassvine.datasets import subspace_tasks
+    >>> data = subspace_tasks(5, 12, rank=2)
+    >>> X, y = np.vstack(data.tasks.features), np.concatenate(data.tasks.targets)
+    >>> schools = np.repeat(np.arange(12), [len(targets) for targets in data.tasks.targets])
+    >>> model = MultitaskRegressor(agents=3).fit(X, y, tasks=schools)
+    >>> bool(model.score(X, y, tasks=schools) > 0.99)
+    True
     """
 
     def __init__(

@@ -131,6 +131,19 @@ class DecentralizedPCA(
     validation_path_ : dict of arrays or None
         If values were missing, the numbers of factors tried (``rank``), the held-out ``rmse`` and
         ``chosen`` (0 or 1).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.decomposition import PCA
+    >>> from grassvine import DecentralizedPCA
+    >>> X = load_iris().data
+    >>> pca = DecentralizedPCA(2, agents=3).fit(X)
+    >>> bool(np.abs(pca.components_ - PCA(2).fit(X).components_).max() < 1e-10)
+    True
+    >>> pca.transform(X).shape
+    (150, 2)
     """
 
     _model_type: ClassVar[type] = SubspaceModel

@@ -70,7 +70,17 @@ class Worded:
 
 
 class GrassvineError(Worded, Exception):
-    """Base class of all exceptions raised by grassvine."""
+    """Base class of all exceptions raised by grassvine.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> try:
+    ...     gv.networks.from_edges([(0, 1), (2, 3)])
+    ... except gv.GrassvineError as error:
+    ...     print(type(error).__name__)
+    NetworkError
+    """
 
     def within(self, place: str) -> Self:
         """Return the same error with the place where it occurred in front."""
@@ -81,46 +91,153 @@ class GrassvineError(Worded, Exception):
 
 
 class InputError(GrassvineError, ValueError):
-    """An argument or input file is invalid."""
+    """An argument or input file is invalid.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> try:
+    ...     gv.Gossip(rho=-1.0)
+    ... except ValueError as error:  # every InputError is a ValueError
+    ...     print(error)
+    rho is -1; choose a finite number of at least 0.
+    """
 
 
 class BasisError(InputError):
-    """A basis or other matrix is invalid."""
+    """A basis or other matrix is invalid.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> try:
+    ...     gv.geometry.Grassmann().as_point(np.ones((3, 2)))
+    ... except gv.BasisError as error:
+    ...     print(str(error).split(" (")[0])
+    the columns of basis are not orthonormal
+    """
 
 
 class DataError(InputError):
-    """Ratings, tasks or samples are invalid."""
+    """Ratings, tasks or samples are invalid.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> try:
+    ...     gv.Ratings.from_arrays([0, 0], [1, 1], [5.0, 3.0])
+    ... except gv.DataError as error:
+    ...     print(error)
+    1 rating repeats an existing entry: (user 0, item 1); keep one rating per user and item.
+    """
 
 
 class NetworkError(InputError):
-    """A network or timetable is invalid."""
+    """A network or timetable is invalid.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> try:
+    ...     gv.networks.from_edges([(0, 1), (2, 3)])
+    ... except gv.NetworkError as error:
+    ...     print(str(error).split(" (")[0])
+    the network is not connected: it has 2 components
+    """
 
 
 class PlanError(InputError):
-    """The options of a run are invalid or contradict each other."""
+    """The options of a run are invalid or contradict each other.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> try:
+    ...     gv.Plan(n_items=3, rank=5, network=gv.networks.ring(4))
+    ... except gv.PlanError as error:
+    ...     print(str(error).split(";")[0])
+    rank is 5, but a subspace of 3 items has between 1 and 3 dimensions
+    """
 
 
 class MessageError(InputError):
-    """A message from a neighbour, a log entry or a snapshot is invalid."""
+    """A message from a neighbour, a log entry or a snapshot is invalid.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> from grassvine.protocol import decode
+    >>> try:
+    ...     decode(b"nonsense", {"basis": (4, 2)}, sender=0, slot=3)
+    ... except gv.MessageError as error:
+    ...     print(type(error).__name__)
+    MessageError
+    """
 
 
 class ModelError(InputError):
-    """A saved model is invalid."""
+    """A saved model is invalid.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> try:
+    ...     gv.load("not-a-model")
+    ... except gv.ModelError as error:
+    ...     print(error)
+    there is no folder not-a-model; pass the folder of a saved model.
+    """
 
 
 class CheckpointError(InputError):
-    """The checkpoints of a run are invalid."""
+    """The checkpoints of a run are invalid.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> issubclass(gv.CheckpointError, gv.InputError)
+    True
+    """
 
 
 class OutputError(GrassvineError, OSError):
-    """A file or folder cannot be written."""
+    """A file or folder cannot be written.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> _ = Path("taken").write_text("something else")
+    >>> model = gv.DecentralizedPCA(2).fit(np.random.default_rng(0).normal(size=(60, 8)))
+    >>> try:
+    ...     model.save("taken", overwrite=True)  # only saved models are replaced
+    ... except OSError as error:
+    ...     print(type(error).__name__)
+    OutputError
+    """
 
     def __init__(self, *parts: object):
         self.args = parts  # OSError would keep two of them
 
 
 class AgentError(GrassvineError, RuntimeError):
-    """An agent failed during a run."""
+    """An agent failed during a run.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> def cost(U):
+    ...     raise OSError("the sensor is gone")
+    >>> problems = [gv.CustomProblem(3, cost)] * 2
+    >>> try:
+    ...     gv.run(gv.Plan(3, 1, gv.networks.path(2), gv.Gossip()), problems)
+    ... except gv.AgentError as error:
+    ...     print(error)
+    agent 0 failed at slot 0: OSError: the sensor is gone
+    """
 
     def __init__(self, agent: int, slot: int, cause: str):
         super().__init__(agent, slot, cause)
@@ -140,11 +257,30 @@ class PeerError(GrassvineError, ConnectionError):
 
 
 class CheckFailed(GrassvineError, AssertionError):
-    """A check of :mod:`grassvine.checks` failed."""
+    """A check of :mod:`grassvine.checks` failed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> wrong = gv.CustomProblem(6, lambda U: (float(np.sum(U[0] ** 2)), U))
+    >>> try:
+    ...     gv.checks.check_problem(wrong, rank=2)
+    ... except gv.CheckFailed as failure:
+    ...     print(str(failure).split(":")[0])
+    the gradient must be the derivative of the cost
+    """
 
 
 class MissingExtra(GrassvineError, ImportError):
-    """An optional dependency is not installed."""
+    """An optional dependency is not installed.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> print(gv.MissingExtra("RayEngine", "ray"))
+    RayEngine needs an optional dependency: pip install 'grassvine[ray]'
+    """
 
     def __init__(self, wanted_for: str, extra: str):
         super().__init__(wanted_for, extra)
@@ -158,11 +294,38 @@ class MissingExtra(GrassvineError, ImportError):
 
 
 class ConvergenceWarning(Worded, UserWarning):
-    """An iteration stopped before it converged; its result is the best found so far."""
+    """An iteration stopped before it converged; its result is the best found so far.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> X = np.random.default_rng(0).normal(size=(60, 8))
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     model = gv.DecentralizedPCA(2, agents=3, method="deepca", max_iter=2).fit(X)
+    >>> caught[0].category.__name__
+    'ConvergenceWarning'
+    """
 
 
 class UnknownIdWarning(Worded, UserWarning):
-    """A model was asked about users, items or tasks that it does not know."""
+    """A model was asked about users, items or tasks that it does not know.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import polars as pl
+    >>> import grassvine as gv
+    >>> ratings = pl.DataFrame({"user": [1, 1, 2], "item": [1, 2, 1], "rating": [5, 3, 4]})
+    >>> model = gv.MatrixCompleter(rank=1).fit(ratings)
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     predicted = model.predict([3], [1])
+    >>> caught[0].category.__name__
+    'UnknownIdWarning'
+    """
 
 
 def unknown(what: str, given: object, known: Iterable[str]) -> str:

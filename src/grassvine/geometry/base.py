@@ -11,7 +11,18 @@ from grassvine.foundations.errors import BasisError, InputError
 
 
 class Geometry(Protocol):
-    """A Riemannian manifold with exponential map, logarithm and distance."""
+    """A Riemannian manifold with exponential map, logarithm and distance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from grassvine.geometry import Geometry, Grassmann
+    >>> geometry: Geometry = Grassmann()
+    >>> start = geometry.random_point(6, 2, np.random.default_rng(0))
+    >>> end = geometry.random_point(6, 2, np.random.default_rng(1))
+    >>> bool(geometry.distance(geometry.exp(start, geometry.log(start, end)), end) < 1e-12)
+    True
+    """
 
     def as_point(
         self,

@@ -13,7 +13,15 @@ from grassvine.foundations.errors import BasisError, InputError
 
 @dataclass(frozen=True, slots=True)
 class Euclidean:
-    """The space of items×rank matrices with the Frobenius distance."""
+    """The space of items×rank matrices with the Frobenius distance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from grassvine.geometry import Euclidean
+    >>> Euclidean().distance(np.zeros((2, 1)), np.array([[3.0], [4.0]]))
+    5.0
+    """
 
     def as_point(
         self,

@@ -20,7 +20,18 @@ from grassvine.geometry.mean import frechet_mean
 
 @dataclass(frozen=True, slots=True)
 class Grassmann:
-    """The manifold of subspaces; U and UQ with orthogonal Q are the same point."""
+    """The manifold of subspaces; U and UQ with orthogonal Q are the same point.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from grassvine.geometry import Grassmann
+    >>> first, second = np.eye(3)[:, :1], np.eye(3)[:, 1:2]
+    >>> float(np.degrees(Grassmann().distance(first, second)))
+    90.0
+    >>> Grassmann().distance(first, -first)  # the same line
+    0.0
+    """
 
     def as_point(
         self,

@@ -21,7 +21,17 @@ if TYPE_CHECKING:
 
 
 class GossipAgent:
-    """An agent of the gossip method; its state is a basis and an update count."""
+    """An agent of the gossip method; its state is a basis and an update count.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> data = gv.datasets.low_rank_ratings(30, 300, rank=2, oversampling=5.0)
+    >>> plan = gv.Plan(30, 2, gv.networks.path(2), gv.Gossip())
+    >>> agent = plan.agent(0, gv.CompletionProblem(data.ratings))  # as an engine creates it
+    >>> type(agent).__name__, agent.outgoing(0).arrays["basis"].shape
+    ('GossipAgent', (30, 2))
+    """
 
     def __init__(
         self,

@@ -27,6 +27,18 @@ def descend(
     Returns
     -------
     array of shape (n_items, rank)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> from grassvine.gossip import descend
+    >>> data = gv.datasets.low_rank_ratings(30, 300, rank=2, oversampling=5.0)
+    >>> problem = gv.CompletionProblem(data.ratings)
+    >>> start = gv.geometry.Grassmann().random_point(30, 2, np.random.default_rng(0))
+    >>> basis = descend(problem, start, n_updates=30)
+    >>> problem.evaluate(basis).cost < 1e-3 * problem.evaluate(start).cost
+    True
     """
     geometry = geometry or Grassmann()
     method = Gossip(rho=0.0)

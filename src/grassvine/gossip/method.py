@@ -35,6 +35,12 @@ class StepSize:
         curvature preconditioner.
     b : float, default=0.0
         Rate of decay.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> decaying = gv.Gossip(preconditioner="none", step=gv.StepSize(a=0.5, b=0.01))
+    >>> linearised = gv.Gossip(step=gv.StepSize(a=None))
     """
 
     a: float | None = 1.0
@@ -65,6 +71,15 @@ class GrowingRho:
         First and last weight, both positive.
     num : int
         Number of slots or updates over which the weight grows.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> from grassvine.gossip import GrowingRho
+    >>> rho = GrowingRho(start=1.0, stop=100.0, num=3)
+    >>> [float(rho.at(slot)) for slot in range(4)]
+    [1.0, 10.0, 100.0, 100.0]
+    >>> method = gv.Gossip(rho=rho, start="common")
     """
 
     start: float
@@ -112,6 +127,16 @@ class Gossip:
         Whether each agent starts at its own random point, as in the paper, or all start at the same
         one. With their own, agents on a ring can converge to a twist (docs/gossip.md), which no ρ
         removes.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> data = gv.datasets.low_rank_ratings(30, 300, rank=2, oversampling=5.0)
+    >>> parts = gv.datasets.split_users(data.ratings, 4)
+    >>> plan = gv.Plan(30, 2, gv.networks.ring(4), gv.Gossip(rho=1e3, max_iter=300))
+    >>> result = gv.run(plan, [gv.CompletionProblem(part) for part in parts])
+    >>> bool(result.history.final()["mse"].max() < 1e-6)
+    True
     """
 
     rho: float | GrowingRho = 1e3
@@ -160,24 +185,56 @@ class Gossip:
 
 
 def stochastic(rho: float = 1e3, max_iter: int = 1000, step: StepSize | None = None) -> Gossip:
-    """Return Stochastic Gossip: one link per slot, plain gradients."""
+    """Return Stochastic Gossip: one link per slot, plain gradients.
+
+    Examples
+    --------
+    >>> from grassvine.gossip import stochastic
+    >>> method = stochastic(rho=1e3, max_iter=200)
+    >>> method.schedule, method.preconditioner
+    (OneEdge(), 'none')
+    """
     return Gossip(rho, max_iter, OneEdge(), "none", step or StepSize(None))
 
 
 def precon_stochastic(
     rho: float = 1e3, max_iter: int = 1000, step: StepSize | None = None
 ) -> Gossip:
-    """Return Precon Stochastic Gossip: one link per slot, preconditioned gradients."""
+    """Return Precon Stochastic Gossip: one link per slot, preconditioned gradients.
+
+    Examples
+    --------
+    >>> from grassvine.gossip import precon_stochastic
+    >>> method = precon_stochastic(rho=1e3, max_iter=200)
+    >>> method.schedule, method.preconditioner
+    (OneEdge(), 'curvature')
+    """
     return Gossip(rho, max_iter, OneEdge(), "curvature", step or StepSize())
 
 
 def parallel(rho: float = 1e3, max_iter: int = 400, step: StepSize | None = None) -> Gossip:
-    """Return Parallel Gossip: several disjoint links per slot, plain gradients."""
+    """Return Parallel Gossip: several disjoint links per slot, plain gradients.
+
+    Examples
+    --------
+    >>> from grassvine.gossip import parallel
+    >>> method = parallel(rho=1e3, max_iter=200)
+    >>> method.schedule, method.preconditioner
+    (Matchings(), 'none')
+    """
     return Gossip(rho, max_iter, Matchings(), "none", step or StepSize(None))
 
 
 def precon_parallel(rho: float = 1e3, max_iter: int = 400, step: StepSize | None = None) -> Gossip:
-    """Return Precon Parallel Gossip: several disjoint links per slot, preconditioned gradients."""
+    """Return Precon Parallel Gossip: several disjoint links per slot, preconditioned gradients.
+
+    Examples
+    --------
+    >>> from grassvine.gossip import precon_parallel
+    >>> method = precon_parallel(rho=1e3, max_iter=200)
+    >>> method.schedule, method.preconditioner
+    (Matchings(), 'curvature')
+    """
     return Gossip(rho, max_iter, Matchings(), "curvature", step or StepSize())
 
 
@@ -197,6 +254,13 @@ def with_growing_rho(squares: float, n_agents: int, max_iter: int = 400) -> Goss
     max_iter : int, default=400
         Approximate number of updates per agent, for up to eight agents: there are
         ``max_iter``·max(N − 1, N²/8) slots.
+
+    Examples
+    --------
+    >>> from grassvine.gossip import with_growing_rho
+    >>> method = with_growing_rho(squares=2000.0, n_agents=4, max_iter=100)
+    >>> method.rho, method.max_iter
+    (GrowingRho(start=25.0, stop=2000.0, num=300), 300)
     """
     n_slots = max(max_iter * (n_agents - 1), max_iter * n_agents**2 // 8)
     last = squares or 1.0  # without any variation, every weight gives the same result

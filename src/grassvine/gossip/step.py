@@ -29,7 +29,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Move:
-    """The result of a gossip step, with the distances to the neighbours before it."""
+    """The result of a gossip step, with the distances to the neighbours before it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> from grassvine.gossip import gossip_step
+    >>> geometry, problem = gv.geometry.Grassmann(), gv.PCAProblem([[2.0, 0.1], [-2.0, -0.1]])
+    >>> point = np.array([[0.6], [0.8]])
+    >>> evaluation = problem.evaluate(point)
+    >>> move = gossip_step(geometry, gv.Gossip(), point, evaluation, [], degree=1, slot=0)
+    >>> move.point.shape, move.distances
+    ((2, 1), ())
+    """
 
     point: Array
     step: float
@@ -47,7 +60,22 @@ def gossip_step(
     degree: int,
     slot: int,
 ) -> Move:
-    """Take one step on the problem and towards the neighbours, if any."""
+    """Take one step on the problem and towards the neighbours, if any.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> from grassvine.gossip import gossip_step
+    >>> geometry, problem = gv.geometry.Grassmann(), gv.PCAProblem([[2.0, 0.1], [-2.0, -0.1]])
+    >>> point, neighbour = np.array([[0.6], [0.8]]), np.array([[1.0], [0.0]])
+    >>> evaluation = problem.evaluate(point)
+    >>> move = gossip_step(
+    ...     geometry, gv.Gossip(rho=1.0), point, evaluation, [neighbour], degree=1, slot=0
+    ... )
+    >>> geometry.distance(move.point, neighbour) < geometry.distance(point, neighbour)
+    True
+    """
     share = len(neighbours) / degree if neighbours else 1.0
     rho = method.rho_at(slot)
     pulls = [geometry.log(point, other) for other in neighbours]

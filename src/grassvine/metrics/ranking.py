@@ -26,7 +26,17 @@ Hits = NDArray[np.bool_]
 
 
 def found(lists: Indices, relevant: Ratings) -> Hits:
-    """Return for each place of each list whether its item is relevant to the user."""
+    """Return for each place of each list whether its item is relevant to the user.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> from grassvine.metrics import found
+    >>> chosen = gv.Ratings.from_arrays([0, 1], [2, 0], [1.0, 1.0], n_items=3)
+    >>> found(np.array([[2, 0], [1, 2]]), chosen).tolist()
+    [[True, False], [False, False]]
+    """
     lists = np.asarray(lists)
     if lists.ndim != 2 or len(lists) != relevant.n_users:
         raise DataError(
@@ -47,7 +57,16 @@ def found(lists: Indices, relevant: Ratings) -> Hits:
 
 
 def ndcg(hits: Hits, n_relevant: Indices, k: int) -> Array:
-    """Return the normalised discounted cumulative gain at k places of each user."""
+    """Return the normalised discounted cumulative gain at k places of each user.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from grassvine.metrics import ndcg
+    >>> hits = np.array([[True, False, False], [False, False, True]])
+    >>> ndcg(hits, n_relevant=np.array([1, 1]), k=3).tolist()
+    [1.0, 0.5]
+    """
     discounts = 1.0 / np.log2(np.arange(2.0, _places(k) + 2.0))
     gain = _first(hits, k) @ discounts
     best = np.concatenate([[np.nan], np.cumsum(discounts)])
@@ -55,24 +74,57 @@ def ndcg(hits: Hits, n_relevant: Indices, k: int) -> Array:
 
 
 def recall(hits: Hits, n_relevant: Indices, k: int) -> Array:
-    """Return the share of the relevant items that are among the first k places."""
+    """Return the share of the relevant items that are among the first k places.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from grassvine.metrics import recall
+    >>> recall(np.array([[True, False, True, False]]), n_relevant=np.array([4]), k=4).tolist()
+    [0.5]
+    """
     return _first(hits, k).sum(axis=1) / _positive(n_relevant)
 
 
 def precision(hits: Hits, n_relevant: Indices, k: int) -> Array:
-    """Return the share of the first k places that are relevant."""
+    """Return the share of the first k places that are relevant.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from grassvine.metrics import precision
+    >>> precision(np.array([[True, False, True, False]]), n_relevant=np.array([3]), k=4).tolist()
+    [0.5]
+    """
     return np.where(n_relevant > 0, _first(hits, k).sum(axis=1) / _places(k), np.nan)
 
 
 def average_precision(hits: Hits, n_relevant: Indices, k: int) -> Array:
-    """Return the mean precision at the places of relevant items, among the first k places."""
+    """Return the mean precision at the places of relevant items, among the first k places.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from grassvine.metrics import average_precision
+    >>> hits = np.array([[True, False, True]])
+    >>> average_precision(hits, n_relevant=np.array([2]), k=3).round(3).tolist()
+    [0.833]
+    """
     first = _first(hits, k)
     precisions = np.cumsum(first, axis=1) / np.arange(1.0, k + 1.0)
     return (first * precisions).sum(axis=1) / np.minimum(_positive(n_relevant), k)
 
 
 def coverage(lists: Indices, n_items: int, k: int) -> float:
-    """Return the share of the catalogue that somebody gets among the first k places."""
+    """Return the share of the catalogue that somebody gets among the first k places.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from grassvine.metrics import coverage
+    >>> float(coverage(np.array([[0, 1], [0, 2]]), n_items=4, k=2))
+    0.75
+    """
     shown = np.unique(np.asarray(lists)[:, : _places(k)])
     return np.count_nonzero(shown >= 0) / n_items
 
@@ -88,6 +140,15 @@ def auc(scores: Array, relevant: Ratings, excluded: Ratings | None = None) -> Ar
     relevant : Ratings
     excluded : Ratings, optional
         Items that are not ranked, such as those that a user chose before.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> from grassvine.metrics import auc
+    >>> chosen = gv.Ratings.from_arrays([0], [2], [1.0], n_items=3)
+    >>> auc(np.array([[0.1, 0.9, 0.5]]), chosen).tolist()  # better than one of two others
+    [0.5]
     """
     result = np.full(len(scores), np.nan)
     for user, row in enumerate(scores):
@@ -105,7 +166,16 @@ def auc(scores: Array, relevant: Ratings, excluded: Ratings | None = None) -> Ar
 
 
 def paired_difference(one: Array, other: Array) -> tuple[float, float]:
-    """Return the mean over users of one − other, and its standard error; NaN are left out."""
+    """Return the mean over users of one − other, and its standard error; NaN are left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from grassvine.metrics import paired_difference
+    >>> mean, error = paired_difference(np.array([0.5, 0.6, 0.7]), np.array([0.4, 0.6, 0.5]))
+    >>> round(mean, 3), round(error, 3)
+    (0.1, 0.058)
+    """
     differences = one - other
     differences = differences[np.isfinite(differences)]
     n = len(differences)

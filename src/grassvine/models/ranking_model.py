@@ -50,6 +50,15 @@ class Explanation:
         What the user would get whatever the events were, but for their number.
     shares : data frame
         The columns are item, one of the user's own, and share, what it adds; largest first.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import grassvine as gv
+    >>> clicks = pl.DataFrame({"user": [1, 1, 2, 2, 3, 3], "item": [1, 2, 1, 2, 2, 3]})
+    >>> why = gv.ImplicitRecommender(rank=1).fit(clicks).explain(1, 3)
+    >>> abs(why.popularity + why.shares["share"].sum() - why.score) < 1e-12
+    True
     """
 
     score: float
@@ -81,6 +90,15 @@ class RankingModel(Described):
 
     Users and items are identified by their ids. They are *known* if they have at least one event.
     A model without a private part knows no users, but can fold them in.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import grassvine as gv
+    >>> clicks = pl.DataFrame({"user": [1, 1, 2, 2, 3, 3], "item": [1, 2, 1, 2, 2, 3]})
+    >>> model = gv.ImplicitRecommender(rank=1).fit(clicks).model_
+    >>> model.recommend([1], k=1)["item"].to_list()  # the only item that user 1 has not chosen
+    [3]
     """
 
     shared: RankedItems

@@ -26,6 +26,15 @@ class RankedItems:
         The number of users who chose each item. An item that nobody chose counts as unknown.
     scorer : FactorScorer or RegressionScorer
         How users are scored from their events.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import grassvine as gv
+    >>> clicks = pl.DataFrame({"user": [1, 1, 2, 2, 3, 3], "item": [1, 2, 1, 2, 2, 3]})
+    >>> part = gv.ImplicitRecommender(rank=1).fit(clicks).model_.shared
+    >>> part.items.series.to_list(), part.counts.tolist()
+    ([1, 2, 3], [2, 3, 1])
     """
 
     items: Ids
@@ -49,7 +58,17 @@ class RankedItems:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankedUsers:
-    """The private part: the users and their events."""
+    """The private part: the users and their events.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import grassvine as gv
+    >>> clicks = pl.DataFrame({"user": [1, 1, 2, 2, 3, 3], "item": [1, 2, 1, 2, 2, 3]})
+    >>> part = gv.ImplicitRecommender(rank=1).fit(clicks).model_.private
+    >>> part.users.series.to_list(), part.counts.tolist()
+    ([1, 2, 3], [2, 2, 2])
+    """
 
     users: Ids
     seen: Ratings

@@ -29,7 +29,17 @@ from grassvine.sums.biased.problem import BiasedCompletionProblem, BiasedModel
 
 @dataclass(frozen=True, slots=True)
 class BiasedSolver:
-    """Solves users with regularisation μ on weights and μ_b on biases; both positive."""
+    """Solves users with regularisation μ on weights and μ_b on biases; both positive.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import grassvine as gv
+    >>> ratings = pl.DataFrame({"user": [1, 1, 2, 2], "item": [1, 2, 1, 2], "rating": [5, 3, 4, 2]})
+    >>> model = gv.MatrixCompleter(rank=1, method="map", regularization=2.0).fit(ratings).model_
+    >>> model.shared.solver.regularization
+    2.0
+    """
 
     regularization: float
     bias_regularization: float
@@ -57,7 +67,18 @@ class BiasedSolver:
 
 @dataclass(frozen=True, slots=True)
 class SubspaceSolver:
-    """Solves users as in the paper: λ in [0, 1) on unknown entries, μ ≥ 0 on all."""
+    """Solves users as in the paper: λ in [0, 1) on unknown entries, μ ≥ 0 on all.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import grassvine as gv
+    >>> data = gv.datasets.low_rank_ratings(20, 100, rank=2, oversampling=4.0).ratings
+    >>> table = {"user": data.users_of_values(), "item": data.items, "rating": data.values}
+    >>> completer = gv.MatrixCompleter(rank=2, method="exact-subspace", regularization=0.01)
+    >>> completer.fit(pl.DataFrame(table)).model_.shared.solver.unobserved
+    0.01
+    """
 
     unobserved: float = 0.0
     tikhonov: float = 0.0
@@ -77,7 +98,17 @@ class SubspaceSolver:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BayesianSolver:
-    """Computes the posteriors of users under a Bayesian model, on the scale of the ratings."""
+    """Computes the posteriors of users under a Bayesian model, on the scale of the ratings.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import grassvine as gv
+    >>> ratings = pl.DataFrame({"user": [1, 1, 2, 2], "item": [1, 2, 1, 2], "rating": [5, 3, 4, 2]})
+    >>> model = gv.MatrixCompleter(rank=1).fit(ratings).model_
+    >>> sorted(model.shared.solver.facts())
+    ['interval_scale', 'noise']
+    """
 
     bayesian_model: BayesianModel
 
@@ -131,6 +162,15 @@ class ItemPart:
         The range of the ratings, to which predictions are clipped.
     counts : int array of shape (n_items,)
         The number of ratings per item. An item without ratings counts as unknown.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import grassvine as gv
+    >>> ratings = pl.DataFrame({"user": [1, 1, 2, 2], "item": [1, 2, 1, 2], "rating": [5, 3, 4, 2]})
+    >>> part = gv.MatrixCompleter(rank=1).fit(ratings).model_.shared
+    >>> part.factors.shape, part.counts.tolist(), part.lowest
+    ((2, 1), [2, 2], 2.0)
     """
 
     items: Ids
@@ -236,7 +276,17 @@ class ItemPart:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UserPart:
-    """The private part: weights, biases and ratings of single users."""
+    """The private part: weights, biases and ratings of single users.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import grassvine as gv
+    >>> ratings = pl.DataFrame({"user": [1, 1, 2, 2], "item": [1, 2, 1, 2], "rating": [5, 3, 4, 2]})
+    >>> part = gv.MatrixCompleter(rank=1).fit(ratings).model_.private
+    >>> part.users.series.to_list(), part.weights.shape
+    ([1, 2], (2, 1))
+    """
 
     users: Ids
     weights: Array

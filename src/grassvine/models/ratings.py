@@ -60,6 +60,16 @@ class Predictions:
         The standard deviation of each predicted rating, if asked for.
     lower, upper : array or None
         The ends of the interval of each, if asked for.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import grassvine as gv
+    >>> ratings = pl.DataFrame({"user": [1, 1, 2, 2], "item": [1, 2, 1, 2], "rating": [5, 3, 4, 2]})
+    >>> model = gv.MatrixCompleter(rank=1).fit(ratings).model_
+    >>> found = model.predict([1, 2], [1, 2], return_interval=0.9)
+    >>> bool((found.lower <= found.ratings).all()), found.known.tolist()
+    (True, [True, True])
     """
 
     ratings: Array
@@ -77,7 +87,21 @@ class Predictions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FoldIn:
-    """A model with users solved from new ratings, and the number of ratings that were dropped."""
+    """A model with users solved from new ratings, and the number of ratings that were dropped.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import grassvine as gv
+    >>> ratings = pl.DataFrame({"user": [1, 1, 2, 2], "item": [1, 2, 1, 2], "rating": [5, 3, 4, 2]})
+    >>> model = gv.MatrixCompleter(rank=1).fit(ratings).model_
+    >>> new = gv.Ratings.from_arrays([0, 0], [0, 1], [5.0, 1.0])
+    >>> ids = model.shared.items
+    >>> users, _ = type(ids).number(["new"], "user")
+    >>> added = model.fold_in(users, ids, new)
+    >>> added.n_dropped, added.model.predict(["new"], [1]).known.tolist()
+    (0, [True])
+    """
 
     model: "RatingsModel"
     n_dropped: int
@@ -90,6 +114,15 @@ class RatingsModel(Described):
     Users and items are identified by their ids. They are *known* if they have at least one rating.
     A model without a private part knows no users, but can fold them in. ``choices``, a part of what
     is shared, ranks items by what users choose to rate.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import grassvine as gv
+    >>> ratings = pl.DataFrame({"user": [1, 1, 2, 2], "item": [1, 2, 1, 2], "rating": [5, 3, 4, 2]})
+    >>> model = gv.MatrixCompleter(rank=1).fit(ratings).model_
+    >>> model.predict([1, 2], [1, 1]).ratings.shape
+    (2,)
     """
 
     shared: ItemPart

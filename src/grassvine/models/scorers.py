@@ -44,7 +44,18 @@ class Scorer(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class FactorScorer:
-    """Scores from item factors and popularity; see :mod:`grassvine.sums.implicit.model`."""
+    """Scores from item factors and popularity; see :mod:`grassvine.sums.implicit.model`.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import grassvine as gv
+    >>> clicks = pl.DataFrame({"user": [1, 1, 2, 2, 3, 3], "item": [1, 2, 1, 2, 2, 3]})
+    >>> scorer = gv.ImplicitRecommender(rank=1).fit(clicks).model_.shared.scorer
+    >>> of_somebody_new = gv.Ratings.from_arrays([0], [1], [1.0], n_items=3)
+    >>> scorer.scores(of_somebody_new).shape
+    (1, 3)
+    """
 
     model: ImplicitModel
 
@@ -92,7 +103,17 @@ class FactorScorer:
 
 @dataclass(frozen=True, eq=False)
 class RegressionScorer:
-    """Scores from regressions between items; see :mod:`grassvine.sums.implicit.ease`."""
+    """Scores from regressions between items; see :mod:`grassvine.sums.implicit.ease`.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import grassvine as gv
+    >>> clicks = pl.DataFrame({"user": [1, 1, 2, 2, 3, 3], "item": [1, 2, 1, 2, 2, 3]})
+    >>> scorer = gv.ImplicitRecommender(method="ease").fit(clicks).model_.shared.scorer
+    >>> scorer.model.coefficients.shape
+    (3, 3)
+    """
 
     model: ItemRegressions
 

@@ -35,6 +35,16 @@ class SubspaceModel(Described):
         Sum of the variances of all features.
     factors : FactorModel, optional
         What missing values of samples are to be expected, if it was fitted to some.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> X = np.random.default_rng(0).normal(size=(60, 8))
+    >>> model = gv.DecentralizedPCA(2).fit(X).model_
+    >>> coordinates = model.transform(X)
+    >>> coordinates.shape, model.inverse_transform(coordinates).shape
+    ((60, 2), (60, 8))
     """
 
     features: tuple[str, ...]

@@ -46,6 +46,17 @@ class FeaturePart:
         Whether each task has an intercept.
     strengths : array of shape (rank,), optional
         s, the scale of the weights along each direction; all 1 by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> data = gv.datasets.subspace_tasks(5, 12, rank=2)
+    >>> X, y = np.vstack(data.tasks.features), np.concatenate(data.tasks.targets)
+    >>> schools = np.repeat(np.arange(12), [len(targets) for targets in data.tasks.targets])
+    >>> regressor = gv.MultitaskRegressor(method="exact", rank=2).fit(X, y, tasks=schools)
+    >>> regressor.model_.shared.basis.shape
+    (5, 2)
     """
 
     features: tuple[str, ...]
@@ -135,6 +146,17 @@ class TaskPart:
     rows, sizes : array, optional
         What the uncertainty of the weights follows from, where the shared part has a prior: rows
         R_t of each task one below the other, with R_tᵀR_t = X_tᵀX_t, and how many there are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> data = gv.datasets.subspace_tasks(5, 12, rank=2)
+    >>> X, y = np.vstack(data.tasks.features), np.concatenate(data.tasks.targets)
+    >>> schools = np.repeat(np.arange(12), [len(targets) for targets in data.tasks.targets])
+    >>> part = gv.MultitaskRegressor().fit(X, y, tasks=schools).model_.private
+    >>> len(part.tasks), int(part.counts.sum()) == len(y)
+    (12, True)
     """
 
     tasks: Ids

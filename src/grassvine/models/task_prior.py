@@ -36,6 +36,17 @@ class PriorPart:
         the last coefficient.
     rank : int
         Number of columns of :attr:`basis`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> data = gv.datasets.subspace_tasks(5, 12, rank=2)
+    >>> X, y = np.vstack(data.tasks.features), np.concatenate(data.tasks.targets)
+    >>> schools = np.repeat(np.arange(12), [len(targets) for targets in data.tasks.targets])
+    >>> part = gv.MultitaskRegressor().fit(X, y, tasks=schools).model_.shared
+    >>> len(part.prior.mean)  # five features and the intercept
+    6
     """
 
     features: tuple[str, ...]

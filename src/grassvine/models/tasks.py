@@ -29,6 +29,18 @@ class TaskPredictions:
     """A target for each sample, and whether its task is known to the model.
 
     ``deviations`` are the standard deviations of the targets, if they were asked for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> data = gv.datasets.subspace_tasks(5, 12, rank=2)
+    >>> X, y = np.vstack(data.tasks.features), np.concatenate(data.tasks.targets)
+    >>> schools = np.repeat(np.arange(12), [len(targets) for targets in data.tasks.targets])
+    >>> model = gv.MultitaskRegressor().fit(X, y, tasks=schools).model_
+    >>> found = model.predict(X[:2], [0, 99], on_unknown="fallback", deviations=True)
+    >>> found.known.tolist()
+    [True, False]
     """
 
     targets: Array
@@ -38,7 +50,19 @@ class TaskPredictions:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TasksModel(Described):
-    """A model fitted to related regressions; a task is *known* if it had samples."""
+    """A model fitted to related regressions; a task is *known* if it had samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> data = gv.datasets.subspace_tasks(5, 12, rank=2)
+    >>> X, y = np.vstack(data.tasks.features), np.concatenate(data.tasks.targets)
+    >>> schools = np.repeat(np.arange(12), [len(targets) for targets in data.tasks.targets])
+    >>> model = gv.MultitaskRegressor().fit(X, y, tasks=schools).model_
+    >>> bool(np.abs(model.predict(X, schools).targets - y).max() < 0.01)
+    True
+    """
 
     shared: SharedPart
     private: TaskPart | None = None

@@ -33,6 +33,15 @@ class PoissonClocks:
     ----------
     rates : tuple of float, optional
         Rate of each agent's clock, in any unit; equal rates by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from grassvine.networks import PoissonClocks, ring
+    >>> clocks = PoissonClocks(rates=(1.0, 1.0, 4.0))  # the third agent is the fastest
+    >>> timetable = clocks.draw(ring(3), n_slots=1000, rng=np.random.default_rng(0))
+    >>> int(np.bincount(timetable.receivers).argmax())
+    2
     """
 
     rates: tuple[float, ...] | None = None

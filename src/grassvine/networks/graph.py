@@ -24,6 +24,13 @@ class Network:
         Number of agents.
     edges : tuple of pairs
         Links, stored sorted with the smaller agent first; duplicates are removed.
+
+    Examples
+    --------
+    >>> from grassvine.networks import Network
+    >>> network = Network(n_agents=4, edges=((0, 1), (1, 2), (2, 3)))
+    >>> network.neighbours(1), network.degree(3)
+    ((0, 2), 1)
     """
 
     n_agents: int

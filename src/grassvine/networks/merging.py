@@ -20,6 +20,16 @@ def merge_meetings(records: Sequence[ArrayLike]) -> Timetable:
     Meetings without a common agent may have taken place in any order, which changes no result.
 
     Raises :class:`NetworkError` if the records do not fit together.
+
+    Examples
+    --------
+    >>> from grassvine.networks import merge_meetings
+    >>> of_agent_0 = [(1, 0)]  # its first meeting: with agent 1, for which it was meeting 0
+    >>> of_agent_1 = [(0, 0), (2, 0)]
+    >>> of_agent_2 = [(1, 1)]
+    >>> timetable = merge_meetings([of_agent_0, of_agent_1, of_agent_2])
+    >>> [timetable.meetings(slot) for slot in range(timetable.n_slots)]
+    [[(0, 1)], [(1, 2)]]
     """
     rows = [_as_record(record, agent, len(records)) for agent, record in enumerate(records)]
     done = [0] * len(rows)  # meetings of each agent

@@ -24,6 +24,15 @@ class Recorded:
         Number of agents of the recorded run.
     meetings : tuple of tuples of pairs
         Pairs of agents that met, for each slot.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> from grassvine.networks import Recorded
+    >>> replay = Recorded(3, meetings=(((0, 1),), ((1, 2),)))
+    >>> plan = gv.Plan(10, 2, gv.networks.path(3), gv.Gossip(max_iter=2, schedule=replay))
+    >>> plan.timetable.meetings(1)
+    [(1, 2)]
     """
 
     n_agents: int

@@ -11,7 +11,21 @@ from grassvine.networks.timetable import Edge, Timetable, check_slots
 
 
 class Schedule(Protocol):
-    """A distribution of the meetings on a network."""
+    """A distribution of the meetings on a network.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from grassvine.networks import Timetable, path
+    >>> class Alternating:  # a schedule of your own: links take turns
+    ...     def check(self, network, n_slots):
+    ...         pass
+    ...     def draw(self, network, n_slots, rng):
+    ...         turns = [[network.edges[k % len(network.edges)]] for k in range(n_slots)]
+    ...         return Timetable.from_meetings(network.n_agents, turns)
+    >>> Alternating().draw(path(3), 3, np.random.default_rng(0)).meetings(2)
+    [(0, 1)]
+    """
 
     def check(self, network: Network, n_slots: int) -> None:
         """Raise :class:`NetworkError` if the slots cannot be drawn on a network."""
@@ -24,7 +38,16 @@ class Schedule(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class OneEdge:
-    """One link per slot, uniformly at random: the paper's stochastic gossip."""
+    """One link per slot, uniformly at random: the paper's stochastic gossip.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from grassvine.networks import OneEdge, ring
+    >>> timetable = OneEdge().draw(ring(4), n_slots=3, rng=np.random.default_rng(0))
+    >>> [len(timetable.meetings(slot)) for slot in range(3)]
+    [1, 1, 1]
+    """
 
     def check(self, network: Network, n_slots: int) -> None:
         """Check the size of the timetable."""
@@ -42,6 +65,14 @@ class Matchings:
 
     Links of one colour share no agent, so the meetings of a slot are disjoint. On a path the
     colours are the paper's red and black.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from grassvine.networks import Matchings, ring
+    >>> timetable = Matchings().draw(ring(4), n_slots=2, rng=np.random.default_rng(0))
+    >>> timetable.meetings(0)
+    [(0, 3), (1, 2)]
     """
 
     def check(self, network: Network, n_slots: int) -> None:
@@ -56,7 +87,16 @@ class Matchings:
 
 @dataclass(frozen=True, slots=True)
 class AllEdges:
-    """All links in every slot; nothing is drawn."""
+    """All links in every slot; nothing is drawn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from grassvine.networks import AllEdges, path
+    >>> timetable = AllEdges().draw(path(3), n_slots=2, rng=np.random.default_rng(0))
+    >>> timetable.meetings(0)
+    [(0, 1), (1, 2)]
+    """
 
     def check(self, network: Network, n_slots: int) -> None:
         """Check the size of the timetable."""

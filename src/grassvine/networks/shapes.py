@@ -14,24 +14,52 @@ MAX_DRAWS = 100
 
 
 def path(n_agents: int) -> Network:
-    """Return a path: each agent is linked to the next, as in the paper."""
+    """Return a path: each agent is linked to the next, as in the paper.
+
+    Examples
+    --------
+    >>> from grassvine.networks import path
+    >>> path(4).edges
+    ((0, 1), (1, 2), (2, 3))
+    """
     return Network(n_agents, tuple((i, i + 1) for i in range(_count(n_agents) - 1)))
 
 
 def ring(n_agents: int) -> Network:
-    """Return a ring: a path whose ends are linked."""
+    """Return a ring: a path whose ends are linked.
+
+    Examples
+    --------
+    >>> from grassvine.networks import ring
+    >>> ring(4).edges
+    ((0, 1), (0, 3), (1, 2), (2, 3))
+    """
     _count(n_agents)
     closing = ((0, n_agents - 1),) if n_agents > 2 else ()
     return Network(n_agents, path(n_agents).edges + closing)
 
 
 def star(n_agents: int) -> Network:
-    """Return a star: agent 0 is linked to all others."""
+    """Return a star: agent 0 is linked to all others.
+
+    Examples
+    --------
+    >>> from grassvine.networks import star
+    >>> star(4).edges
+    ((0, 1), (0, 2), (0, 3))
+    """
     return Network(n_agents, tuple((0, i) for i in range(1, _count(n_agents))))
 
 
 def grid(n_agents: int) -> Network:
-    """Return a rectangular grid, as close to a square as the number of agents allows."""
+    """Return a rectangular grid, as close to a square as the number of agents allows.
+
+    Examples
+    --------
+    >>> from grassvine.networks import grid
+    >>> grid(6).edges
+    ((0, 1), (0, 2), (1, 3), (2, 3), (2, 4), (3, 5), (4, 5))
+    """
     _count(n_agents)
     columns = next(c for c in range(int(n_agents**0.5 + 0.5), n_agents + 1) if n_agents % c == 0)
     across = ((i, i + 1) for i in range(n_agents) if (i + 1) % columns)
@@ -40,12 +68,26 @@ def grid(n_agents: int) -> Network:
 
 
 def complete(n_agents: int) -> Network:
-    """Return a complete network: all pairs are linked."""
+    """Return a complete network: all pairs are linked.
+
+    Examples
+    --------
+    >>> from grassvine.networks import complete
+    >>> len(complete(5).edges)
+    10
+    """
     return Network(n_agents, tuple(combinations(range(_count(n_agents)), 2)))
 
 
 def exponential(n_agents: int) -> Network:
-    """Return an exponential graph: agent i is linked to i + 1, i + 2, i + 4, i + 8, … modulo N."""
+    """Return an exponential graph: agent i is linked to i + 1, i + 2, i + 4, i + 8, … modulo N.
+
+    Examples
+    --------
+    >>> from grassvine.networks import exponential
+    >>> exponential(8).neighbours(0)
+    (1, 2, 4, 6, 7)
+    """
     n_agents = _count(n_agents)
     hops = [1 << k for k in range(n_agents.bit_length()) if 1 << k < n_agents]
     return Network(
@@ -57,6 +99,13 @@ def erdos_renyi(n_agents: int, probability: float, *, seed: int = 0) -> Network:
     """Return a connected random network: pairs are linked with the given probability.
 
     Disconnected networks are drawn again, up to a limit.
+
+    Examples
+    --------
+    >>> from grassvine.networks import erdos_renyi
+    >>> network = erdos_renyi(10, 0.3, seed=1)
+    >>> network.n_agents, len(network.edges)
+    (10, 15)
     """
     _count(n_agents)
     if real_number("probability", probability, least=0.0, error=NetworkError) > 1.0:
@@ -86,6 +135,12 @@ def from_edges(edges: Iterable[Edge], n_agents: int | None = None) -> Network:
         Links between agents, which are numbered from 0.
     n_agents : int, optional
         By default, one more than the largest agent number.
+
+    Examples
+    --------
+    >>> from grassvine.networks import from_edges
+    >>> from_edges([(0, 1), (1, 2), (1, 3)]).neighbours(1)
+    (0, 2, 3)
     """
     links = tuple(as_edge(edge) for edge in edges)
     if n_agents is None:
@@ -94,7 +149,15 @@ def from_edges(edges: Iterable[Edge], n_agents: int | None = None) -> Network:
 
 
 def from_networkx(graph: Any) -> Network:
-    """Build a network from a networkx graph; nodes are numbered in the order of iteration."""
+    """Build a network from a networkx graph; nodes are numbered in the order of iteration.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from grassvine.networks import from_networkx
+    >>> from_networkx(nx.petersen_graph()).neighbours(0)
+    (1, 4, 5)
+    """
     if graph.is_directed():
         raise NetworkError("the graph is directed; pass graph.to_undirected().")
     numbers = {node: number for number, node in enumerate(graph.nodes)}

@@ -46,6 +46,15 @@ class Timetable:
 
     A meeting of two agents is two deliveries, one each way; methods may also send one way only.
     The deliveries of slot k are those from ``offsets[k]`` to ``offsets[k + 1]``.
+
+    Examples
+    --------
+    >>> from grassvine.networks import Timetable
+    >>> timetable = Timetable.from_meetings(3, [[(0, 1)], [(1, 2)]])
+    >>> timetable.n_slots
+    2
+    >>> timetable.meetings(1)
+    [(1, 2)]
     """
 
     n_agents: int

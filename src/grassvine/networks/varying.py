@@ -36,6 +36,16 @@ class Epochs:
         Draws the meetings from the links of an epoch.
     epochs : tuple of (n_slots, edges)
         Length and links of each epoch.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from grassvine.networks import AllEdges, Epochs
+    >>> by_day, by_night = ((0, 1), (1, 2)), ((0, 2),)
+    >>> schedule = Epochs(AllEdges(), epochs=((2, by_day), (1, by_night)))
+    >>> timetable = schedule.draw(schedule.union(3), n_slots=3, rng=np.random.default_rng(0))
+    >>> [timetable.meetings(slot) for slot in range(3)]
+    [[(0, 1), (1, 2)], [(0, 1), (1, 2)], [(0, 2)]]
     """
 
     schedule: Schedule

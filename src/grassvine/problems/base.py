@@ -30,6 +30,17 @@ class Evaluation:
         s: the weight of the data of each item.
     squared_error : float
         The sum of squared residuals at the known values; NaN if there are none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> problem = gv.PCAProblem(np.array([[2.0, 0.0], [-2.0, 0.0], [0.0, 1.0], [0.0, -1.0]]))
+    >>> evaluation = problem.evaluate(np.array([[1.0], [0.0]]))
+    >>> float(evaluation.squared_error)  # what the first axis leaves
+    2.0
+    >>> evaluation.gradient.shape
+    (2, 1)
     """
 
     cost: float
@@ -45,6 +56,14 @@ class Problem(Protocol):
     """One agent's data and the cost that they define: what every run needs.
 
     Methods that need more ask for a narrower protocol, such as :class:`LocalProblem`.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> from grassvine.problems import Problem
+    >>> data = gv.datasets.low_rank_ratings(30, 200, rank=2, oversampling=4.0)
+    >>> isinstance(gv.sums.BayesianCompletionProblem(data.ratings), Problem)
+    True
     """
 
     @property
@@ -64,7 +83,15 @@ class Problem(Protocol):
 
 @runtime_checkable
 class LocalProblem(Problem, Protocol):
-    """A cost f(U) of a subspace."""
+    """A cost f(U) of a subspace.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> from grassvine.problems import LocalProblem
+    >>> isinstance(gv.PCAProblem([[1.0, 0.0], [-1.0, 0.0]]), LocalProblem)
+    True
+    """
 
     def evaluate(self, basis: Array, /) -> Evaluation:
         """Return cost, gradient and Gram matrices at U."""
@@ -77,7 +104,18 @@ class LocalProblem(Problem, Protocol):
 
 @runtime_checkable
 class TwiceDifferentiable(LocalProblem, Protocol):
-    """A problem with Hessian–vector products."""
+    """A problem with Hessian–vector products.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> from grassvine.problems import TwiceDifferentiable
+    >>> isinstance(gv.PCAProblem([[1.0, 0.0], [-1.0, 0.0]]), TwiceDifferentiable)
+    True
+    >>> isinstance(gv.CustomProblem(2, lambda U: (0.0, np.zeros_like(U))), TwiceDifferentiable)
+    False
+    """
 
     def hessian_product(self, basis: Array, direction: Array) -> Array:
         """Return the derivative of the Euclidean gradient along a direction."""

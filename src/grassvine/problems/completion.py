@@ -47,6 +47,14 @@ class CompletionProblem:
         μ ≥ 0: strength with which all predictions are shrunk towards 0.
     threads : int, default=1
         Number of blocks of users processed in parallel. It does not affect the bits of a result.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> data = gv.datasets.low_rank_ratings(30, 200, rank=2, oversampling=4.0)
+    >>> problem = gv.CompletionProblem(data.ratings)
+    >>> bool(problem.evaluate(data.subspace).cost < 1e-6)  # nothing but the noise
+    True
     """
 
     ratings: Ratings

@@ -28,6 +28,18 @@ class CustomProblem:
         Hessian is bounded by about ξ ↦ ξK. With K the default step needs no tuning; without it,
         choose a step size. The cost must be the same for U and UQ with any orthogonal Q;
         :func:`grassvine.checks.check_problem` verifies this.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> A = np.diag([3.0, 2.0, 1.0, 0.5])
+    >>> def minus_trace(U):  # smallest for the leading eigenvectors of A
+    ...     return -0.5 * np.sum(U * (A @ U)), -A @ U
+    >>> problem = gv.CustomProblem(4, minus_trace)
+    >>> gv.checks.check_problem(problem, rank=2)  # raises CheckFailed if the gradient is wrong
+    >>> float(problem.evaluate(np.eye(4)[:, :2]).cost)
+    -2.5
     """
 
     n_items: int

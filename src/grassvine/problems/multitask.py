@@ -58,6 +58,14 @@ class MultitaskProblem:
         Features and targets of each task.
     alpha : float, default=0.0
         Regularisation strength λ ≥ 0 of the weights.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> data = gv.datasets.subspace_tasks(10, 20, rank=2)
+    >>> problem = gv.MultitaskProblem(data.tasks)
+    >>> bool(problem.evaluate(data.subspace).cost < 1e-6)  # nothing but the noise
+    True
     """
 
     tasks: Tasks

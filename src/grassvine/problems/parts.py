@@ -27,6 +27,15 @@ class LoadedProblem:
         Returns the ratings, such as a part of a :class:`RatingDataset`.
     create : function
         Returns the problem for these ratings.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> from grassvine.problems import LoadedProblem
+    >>> data = gv.datasets.low_rank_ratings(30, 200, rank=2, oversampling=4.0)
+    >>> source = LoadedProblem(load=lambda: data.ratings, create=gv.CompletionProblem)
+    >>> source().n_items  # an engine calls it where the agent runs
+    30
     """
 
     load: Callable[[], Ratings]
@@ -57,6 +66,16 @@ def problems_of(
         Constant that is subtracted from each rating.
     **options
         Options of the problem, such as ``unobserved``.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> from grassvine.problems import problems_of
+    >>> data = gv.datasets.low_rank_ratings(30, 200, rank=2, oversampling=4.0)
+    >>> parts = gv.datasets.split_users(data.ratings, 4)
+    >>> problems = problems_of(parts, gv.CompletionProblem, centre=0.5, unobserved=0.01)
+    >>> len(problems), problems[0].unobserved
+    (4, 0.01)
     """
     real_number("centre", centre, error=DataError)
     create = partial(_create, problem, centre, options)

@@ -21,6 +21,17 @@ class PCAProblem:
     ----------
     samples : array of shape (n_samples, n_items)
         X, with centred columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> samples = np.random.default_rng(0).normal(size=(100, 5)) * [5, 4, 1, 1, 1]
+    >>> parts = gv.datasets.split_samples(samples - samples.mean(axis=0), 4)
+    >>> plan = gv.Plan(5, 2, gv.networks.ring(4))
+    >>> result = gv.run(plan, [gv.PCAProblem(part) for part in parts])
+    >>> np.abs(result.mean).argmax(axis=0).tolist()  # the features with the largest variances
+    [0, 1]
     """
 
     samples: Array

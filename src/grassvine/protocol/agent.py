@@ -21,6 +21,17 @@ class Agent(Protocol):
     If its process dies, an agent is created again from the same plan and data and restored from
     the log entries of its meetings, in order, and its snapshot. Both may contain private data and
     must stay with the owner of the data.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> plan = gv.Plan(2, 1, gv.networks.path(2), gv.Gossip())
+    >>> first, second = (
+    ...     plan.agent(number, gv.PCAProblem([[1.0, 0.1], [-1.0, -0.1]])) for number in (0, 1)
+    ... )
+    >>> report = first.meet(0, [second.outgoing(0)])  # what an engine does at every slot
+    >>> report.agent, report.neighbour
+    (0, 1)
     """
 
     @property

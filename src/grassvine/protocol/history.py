@@ -28,6 +28,17 @@ class History(Described):
     """A table with the fields of :class:`StepReport` as columns, ordered by slot, then agent.
 
     Slots and updates count from 0; the last row of each agent is its final state.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> parts = gv.datasets.split_samples([[2.0, 0.1], [-2.0, 0.1], [1.0, 0.0], [0.0, 1.0]], 2)
+    >>> plan = gv.Plan(2, 1, gv.networks.path(2), gv.Gossip(max_iter=5))
+    >>> history = gv.run(plan, [gv.PCAProblem(part) for part in parts]).history
+    >>> history.to_frame("polars").shape  # two rows per meeting, and a final one per agent
+    (12, 11)
+    >>> history.final()["agent"].tolist()
+    [0, 1]
     """
 
     columns: Mapping[str, NDArray[Any]]
@@ -132,7 +143,18 @@ class History(Described):
 
 
 class Recorder:
-    """An observer that records all reports."""
+    """An observer that records all reports.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> from grassvine.protocol import Recorder
+    >>> recorder = Recorder()
+    >>> plan = gv.Plan(2, 1, gv.networks.path(2))
+    >>> result = gv.run(plan, [gv.PCAProblem([[1.0, 0.1], [-1.0, 0.0]])] * 2, observers=[recorder])
+    >>> len(recorder.history()) == len(result.history)
+    True
+    """
 
     only_watches = True
 

@@ -30,7 +30,15 @@ class WordShape(tuple[int, ...]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Message:
-    """Named arrays sent by one agent at one slot."""
+    """Named arrays sent by one agent at one slot.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from grassvine.protocol import Message
+    >>> Message(sender=0, slot=3, arrays={"basis": np.eye(4)[:, :2]}).nbytes
+    64
+    """
 
     sender: int
     slot: int
@@ -43,7 +51,15 @@ class Message:
 
 
 def encode(message: Message) -> bytes:
-    """Serialise a message as safetensors."""
+    """Serialise a message as safetensors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from grassvine.protocol import Message, encode
+    >>> isinstance(encode(Message(0, 3, {"basis": np.eye(4)[:, :2]})), bytes)
+    True
+    """
     address = {
         "sender": np.array([message.sender], dtype=np.int64),
         "slot": np.array([message.slot], dtype=np.int64),
@@ -58,6 +74,14 @@ def decode(data: bytes, shapes: Shapes, *, sender: int, slot: int) -> Message:
 
     The data are untrusted: the size is checked before anything is parsed, then the names, shapes,
     types and values (:func:`checked_message`). The arrays share no memory with the data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from grassvine.protocol import Message, decode, encode
+    >>> data = encode(Message(0, 3, {"basis": np.eye(4)[:, :2]}))
+    >>> decode(data, {"basis": (4, 2)}, sender=0, slot=3).arrays["basis"].shape
+    (4, 2)
     """
     what = _named(sender, slot)
     expected = _content_bytes(shapes)
@@ -94,6 +118,18 @@ def checked_message(message: Message, shapes: Shapes, *, sender: int, slot: int)
     Floats must be finite; the arrays returned are aligned and C-ordered. Every engine
     checks every message with this function before an agent receives it, so that an error names the
     sender rather than an agent that used the numbers later.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from grassvine.foundations.errors import MessageError
+    >>> from grassvine.protocol import Message, checked_message
+    >>> message = Message(0, 3, {"basis": np.full((4, 2), np.nan)})
+    >>> try:
+    ...     checked_message(message, {"basis": (4, 2)}, sender=0, slot=3)
+    ... except MessageError as error:
+    ...     print(str(error).split(";")[0])
+    'basis' in the message that agent 0 sent at slot 3 contains nan
     """
     what = _named(sender, slot)
     if (message.sender, message.slot) != (sender, slot):

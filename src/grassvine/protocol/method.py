@@ -13,7 +13,16 @@ from grassvine.protocol.agent import Agent
 
 
 class Setup(Protocol):
-    """The part of a plan that methods can access."""
+    """The part of a plan that methods can access.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> from grassvine.protocol import Setup
+    >>> setup: Setup = gv.Plan(n_items=30, rank=2, network=gv.networks.ring(4))
+    >>> setup.start(agent=0).shape
+    (30, 2)
+    """
 
     @property
     def n_items(self) -> int:
@@ -55,7 +64,17 @@ class ChecksNetwork(Protocol):
 
 
 class Method(Protocol):
-    """A decentralised learning method."""
+    """A decentralised learning method.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> from grassvine.protocol import Method
+    >>> method: Method = gv.Gossip(max_iter=10)
+    >>> method.timetable(gv.networks.ring(4), np.random.default_rng(0)).n_slots
+    10
+    """
 
     def timetable(self, network: Network, rng: Generator) -> Timetable:
         """Draw the timetable of a run."""

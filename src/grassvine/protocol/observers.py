@@ -20,6 +20,17 @@ class EarlyStop:
         Largest distance between a converged agent and the neighbour that it meets.
     n_iter_no_change : int, default=5
         Number of consecutive updates in which an agent must meet both conditions.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> data = gv.datasets.low_rank_ratings(30, 300, rank=2, oversampling=5.0)
+    >>> parts = gv.datasets.split_users(data.ratings, 4)
+    >>> plan = gv.Plan(30, 2, gv.networks.ring(4), gv.Gossip(max_iter=2000))
+    >>> stop = gv.EarlyStop(4, cost_change=0.01)
+    >>> result = gv.run(plan, [gv.CompletionProblem(part) for part in parts], observers=[stop])
+    >>> result.n_slots < 2000
+    True
     """
 
     def __init__(

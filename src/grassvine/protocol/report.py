@@ -14,6 +14,18 @@ class StepReport:
     Methods with a stopping criterion set ``finished`` to the reason; a run ends when all agents
     have finished. ``share`` is the estimated fraction of the run that is done; it is used for
     displays of progress only and is not recorded.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> def print_cost(report):  # an observer gets every report
+    ...     if report.finished:
+    ...         print(f"agent {report.agent} finished")
+    >>> plan = gv.Plan(2, 1, gv.networks.path(2))
+    >>> problem = gv.PCAProblem([[1.0, 0.1], [-1.0, 0.0]])
+    >>> result = gv.run(plan, [problem, problem], observers=[print_cost])
+    agent 0 finished
+    agent 1 finished
     """
 
     agent: int

@@ -44,6 +44,15 @@ class Plan:
     sums : {"plain", "fixed"}, default="plain"
         How methods by sums add up: floats in the order of the tree, or integers, so that the bits
         of a total depend neither on the order nor on the tree, and masks can hide the parts.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> plan = gv.Plan(n_items=30, rank=2, network=gv.networks.ring(4), method=gv.Gossip())
+    >>> plan.timetable.n_slots
+    1000
+    >>> plan.fingerprint() == gv.Plan(30, 2, gv.networks.ring(4), gv.Gossip()).fingerprint()
+    True
     """
 
     n_items: int

@@ -43,6 +43,18 @@ class Run(Described):
         Why the run ended.
     incidents : tuple of str
         Failures from which the run recovered, one sentence each; empty if there were none.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> data = gv.datasets.low_rank_ratings(30, 300, rank=2, oversampling=5.0)
+    >>> parts = gv.datasets.split_users(data.ratings, 4)
+    >>> plan = gv.Plan(30, 2, gv.networks.ring(4))
+    >>> result = gv.run(plan, [gv.CompletionProblem(part) for part in parts])
+    >>> result.mean.shape, result.recovered
+    ((30, 2), False)
+    >>> bool(result.agreement_degrees < 1e-6)
+    True
     """
 
     plan: Plan
@@ -158,6 +170,16 @@ def run(
     -------
     Run
         Final bases and states, and the history of the run.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> data = gv.datasets.low_rank_ratings(30, 300, rank=2, oversampling=5.0)
+    >>> parts = gv.datasets.split_users(data.ratings, 4)
+    >>> plan = gv.Plan(30, 2, gv.networks.ring(4))
+    >>> result = gv.run(plan, [gv.CompletionProblem(part) for part in parts])
+    >>> bool(result.history.final()["mse"].max() < 1e-10)
+    True
     """
     if len(problems) != plan.network.n_agents:
         raise PlanError(

@@ -45,6 +45,14 @@ class SumAgent:
     An agent is restored by sending its program the logged totals and decisions again; only the part
     of the current sum is recomputed. The checksum verifies them, because their expected shapes are
     known only after computing the parts.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> plan = gv.Plan(2, 1, gv.networks.path(2), gv.Exact())
+    >>> agent = plan.agent(0, gv.PCAProblem([[1.0, 0.1], [-1.0, 0.0]]))  # as an engine creates it
+    >>> type(agent).__name__, agent.id
+    ('SumAgent', 0)
     """
 
     def __init__(self, number: int, problem: Problem, program: Program, tree: Tree):

@@ -69,6 +69,18 @@ class Exact:
     explained_variance_ratio : float, default=0.0
         If positive, compute as many principal components as explain more than this fraction of the
         variance; the rank of the plan is then only an initial guess.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> data = gv.datasets.low_rank_ratings(30, 300, rank=2, oversampling=5.0)
+    >>> parts = gv.datasets.split_users(data.ratings, 4)
+    >>> result = gv.run(
+    ...     gv.Plan(30, 2, gv.networks.ring(4), gv.Exact()),
+    ...     [gv.CompletionProblem(part) for part in parts],
+    ... )
+    >>> bool(gv.geometry.Grassmann().distance(result.mean, data.subspace) < 1e-5)
+    True
     """
 
     works_alone: ClassVar[bool] = True

@@ -45,6 +45,17 @@ class Validated:
         Maximum number of iterations of one descent.
     max_iter : int, default=5000
         Maximum number of iterations; each is one sum over all agents.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> from grassvine.sums import Validated
+    >>> data = gv.datasets.low_rank_ratings(30, 300, rank=2, oversampling=5.0, noise=0.1)
+    >>> parts = gv.datasets.split_users(data.ratings, 4)
+    >>> plan = gv.Plan(30, 4, gv.networks.ring(4), Validated(any_rank=True))
+    >>> result = gv.run(plan, [gv.CompletionProblem(part) for part in parts])
+    >>> result.mean.shape[1]  # the rank that was chosen
+    2
     """
 
     works_alone: ClassVar[bool] = True

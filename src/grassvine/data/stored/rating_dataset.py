@@ -48,6 +48,18 @@ class RatingDataset:
         The range of the ratings.
     assumed : tuple of str
         Sentences on what was assumed.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import grassvine as gv
+    >>> ratings = pl.DataFrame(
+    ...     {"user": [1, 2, 3], "item": [7, 7, 8], "rating": [5, 3, 4], "shop": ["n", "n", "s"]}
+    ... )
+    >>> ratings.write_parquet("ratings.parquet")
+    >>> dataset = gv.RatingDataset.by_column("ratings.parquet", agent="shop")
+    >>> dataset.agents, dataset.part("n")().n_values  # a part is read where it is called
+    (('n', 's'), 2)
     """
 
     parts: tuple[RatingPart, ...]

@@ -37,6 +37,16 @@ def ray_cluster(address: str | None = None, *, cpus: int | None = None) -> Itera
         RAY_AUTH_MODE is respected.
     cpus : int, optional
         Number of CPUs of a new local cluster; by default all CPUs of the machine.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> problem = gv.PCAProblem([[1.0, 0.1], [-1.0, 0.0]])
+    >>> plans = [gv.Plan(2, 1, gv.networks.path(2), seed=seed) for seed in (0, 1)]
+    >>> with gv.engines.ray_cluster(cpus=2):  # several runs on one cluster
+    ...     results = [gv.run(plan, [problem] * 2, engine=gv.RayEngine()) for plan in plans]
+    >>> len(results)
+    2
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray reads it on import
     ray = load_extra("ray", "the Ray engine", "ray")

@@ -52,6 +52,16 @@ class RayEngine:
         Resume from the newest checkpoint in the folder, if there is one.
     timeout : float, default=600
         Seconds to wait for an actor's part of a slot before the run fails.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> plan = gv.Plan(2, 1, gv.networks.path(2))
+    >>> problem = gv.PCAProblem([[1.0, 0.1], [-1.0, 0.0]])
+    >>> with gv.engines.ray_cluster(cpus=2):  # or RayEngine(address="auto") on a running cluster
+    ...     result = gv.run(plan, [problem, problem], engine=gv.RayEngine(agents_per_actor=2))
+    >>> result.incidents
+    ()
     """
 
     address: str | None = None

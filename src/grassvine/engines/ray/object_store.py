@@ -22,6 +22,18 @@ class FromObjectStore:
         Reference returned by ``ray.put`` or by a task.
     timeout : float, default=600
         Seconds to wait for the object.
+
+    Examples
+    --------
+    >>> import ray
+    >>> import grassvine as gv
+    >>> from grassvine.engines import FromObjectStore, ray_cluster
+    >>> problem = gv.PCAProblem([[1.0, 0.1], [-1.0, 0.0]])
+    >>> with ray_cluster(cpus=2):
+    ...     sources = [FromObjectStore(ray.put(problem)) for _ in range(2)]
+    ...     result = gv.run(gv.Plan(2, 1, gv.networks.path(2)), sources, engine=gv.RayEngine())
+    >>> result.mean.shape
+    (2, 1)
     """
 
     reference: Any

@@ -19,6 +19,15 @@ class Placement:
     resources : mapping of str to float, optional
         Resources that the agent's actor reserves, as set by ``ray start --resources``, or
         ``"CPU"``, ``"GPU"`` and ``"memory"`` (in bytes).
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> from grassvine.engines import Placement
+    >>> places = [Placement(labels={"shop": shop}) for shop in ("north", "south")]
+    >>> engine = gv.RayEngine(placements=places, checkpoint_dir="/shared/checkpoints")
+    >>> engine.placements[0].labels["shop"]
+    'north'
     """
 
     labels: Mapping[str, str] = field(default_factory=dict)

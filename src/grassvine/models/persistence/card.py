@@ -25,6 +25,13 @@ class Card:
         Finite quality measures, such as errors.
     data_hash : str, optional
         SHA-256 of the data, in hexadecimal digits.
+
+    Examples
+    --------
+    >>> from grassvine.models import Card
+    >>> card = Card(title="Films of three shops", metrics={"test RMSE": 0.86})
+    >>> card.metrics["test RMSE"]
+    0.86
     """
 
     title: str | None = None

@@ -90,6 +90,16 @@ class Description:
         Size of each file.
     private : dict
         What each file of the private part contains; empty if there is none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> X = np.random.default_rng(0).normal(size=(60, 8))
+    >>> _ = gv.DecentralizedPCA(2).fit(X).save("components.model", overwrite=True)
+    >>> description = gv.models.inspect("components.model")
+    >>> description.kind, description.private
+    ('subspace', {})
     """
 
     kind: str
@@ -123,6 +133,16 @@ def save(
         Whether to save the private part, if the model has one.
     overwrite : bool, default=False
         Whether to replace an existing saved model; nothing else is ever replaced.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import grassvine as gv
+    >>> ratings = pl.DataFrame({"user": [1, 1, 2, 2], "item": [1, 2, 1, 2], "rating": [5, 3, 4, 2]})
+    >>> model = gv.MatrixCompleter(rank=1).fit(ratings).model_
+    >>> path = gv.save(model, "films.model", private=False, overwrite=True)  # without any user
+    >>> gv.load(path).private is None
+    True
     """
     target, form = Path(os.path.abspath(path)), form_of(model)
     may_replace(target, overwrite)
@@ -156,6 +176,15 @@ def load(path: PathLike, *, private: bool = True) -> Model:
     Returns
     -------
     RatingsModel, TasksModel or SubspaceModel
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> X = np.random.default_rng(0).normal(size=(60, 8))
+    >>> path = gv.save(gv.DecentralizedPCA(2).fit(X).model_, "components.model", overwrite=True)
+    >>> gv.load(path).components.shape
+    (8, 2)
     """
     names = SHARED.all() | PRIVATE.all() if private else SHARED.all()
     with open_folder(Path(path), names) as folder:
@@ -176,7 +205,17 @@ def load(path: PathLike, *, private: bool = True) -> Model:
 
 
 def inspect(path: PathLike) -> Description:
-    """Summarise a saved model from its headers; arrays are neither read nor verified."""
+    """Summarise a saved model from its headers; arrays are neither read nor verified.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> X = np.random.default_rng(0).normal(size=(60, 8))
+    >>> _ = gv.DecentralizedPCA(2).fit(X).save("components.model", overwrite=True)
+    >>> gv.models.inspect("components.model").sizes
+    {'items': 8, 'rank': 2}
+    """
     with open_folder(Path(path), SHARED.all() | PRIVATE.all()) as folder:
         document, form = _model_document(folder)
         sizes = _header(folder, SHARED, shared_shape(form, document["numbers"]), document, {})

@@ -37,6 +37,15 @@ class AgreementDisplay:
         Figure that contains the axes.
     largest_line_, median_line_ : matplotlib Line2D
         Lines of the largest and the median distance.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> from grassvine.report.displays import AgreementDisplay
+    >>> plan = gv.Plan(2, 1, gv.networks.path(2), gv.Gossip(max_iter=20))
+    >>> result = gv.run(plan, [gv.PCAProblem([[1.0, 0.1], [-1.0, 0.0]])] * 2)
+    >>> AgreementDisplay.from_history(result.history).ax_.get_xlabel()
+    'slots'
     """
 
     trace: DistanceTrace

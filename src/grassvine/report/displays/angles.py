@@ -46,6 +46,15 @@ class AnglesDisplay:
         The largest angle of each agent.
     other_line_ : matplotlib Line2D or None
         All other angles; None if the rank is 1.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> from grassvine.report.displays import AnglesDisplay
+    >>> plan = gv.Plan(2, 1, gv.networks.path(2), gv.Gossip(max_iter=20))
+    >>> result = gv.run(plan, [gv.PCAProblem([[1.0, 0.1], [-1.0, 0.0]])] * 2)
+    >>> AnglesDisplay.from_bases(result.bases).angles.shape  # agents, angles
+    (2, 1)
     """
 
     angles: Array

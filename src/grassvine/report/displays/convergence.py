@@ -42,6 +42,16 @@ class ConvergenceDisplay:
         Lines of the cost and the gradient norm.
     median_line_, band_ : matplotlib artists or None
         Median of the agents' gradient norms, and the band between it and the largest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> from grassvine.report.displays import ConvergenceDisplay
+    >>> X = np.random.default_rng(0).normal(size=(60, 8))
+    >>> model = gv.DecentralizedPCA(2, agents=3, method="deepca").fit(X)
+    >>> ConvergenceDisplay.from_estimator(model, x="bytes").ax_.get_xlabel()
+    'bytes sent by all agents'
     """
 
     trace: CostTrace

@@ -45,6 +45,13 @@ class NetworkDisplay:
         One dot per agent.
     numbers_ : list of matplotlib Text
         Numbers of the agents; empty if there are too many to be readable.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> from grassvine.report.displays import NetworkDisplay
+    >>> NetworkDisplay.from_network(gv.networks.ring(6)).ax_.get_title()
+    '6 agents, 6 links, diameter 3, spectral gap 0.333'
     """
 
     network: Network

@@ -39,6 +39,14 @@ class PredictionsDisplay:
         The median, and the line of perfect predictions.
     bands_ : list of matplotlib PolyCollection
         The bands of 90% and 50%.
+
+    Examples
+    --------
+    >>> from grassvine.report.displays import PredictionsDisplay
+    >>> stars, predicted = [1, 1, 2, 2], [1.1, 1.3, 1.9, 2.2]
+    >>> display = PredictionsDisplay.from_predictions(stars, predicted, what="stars")
+    >>> display.table["truth"].tolist()
+    [1.0, 2.0]
     """
 
     table: Mapping[str, Array]

@@ -41,6 +41,17 @@ class SearchDisplay:
         The lowest error so far.
     chosen_ : matplotlib Line2D
         The chosen candidate, not always that of the lowest error.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import grassvine as gv
+    >>> from grassvine.report.displays import SearchDisplay
+    >>> data = gv.datasets.low_rank_ratings(20, 150, rank=2, oversampling=5.0, noise=0.1).ratings
+    >>> table = {"user": data.users_of_values(), "item": data.items, "rating": data.values}
+    >>> completer = gv.MatrixCompleter(rank=2, method="map").fit(pl.DataFrame(table))
+    >>> SearchDisplay.from_estimator(completer).ax_.get_xlabel()
+    'sums over all agents'
     """
 
     path: Mapping[str, Array]

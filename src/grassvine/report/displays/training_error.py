@@ -66,6 +66,17 @@ class TrainingErrorDisplay:
         The band between the smallest and the largest error.
     level_line_ : matplotlib Line2D or None
         The horizontal line.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> from grassvine.report.displays import TrainingErrorDisplay
+    >>> data = gv.datasets.low_rank_ratings(20, 150, rank=2, oversampling=5.0)
+    >>> parts = gv.datasets.split_users(data.ratings, 3)
+    >>> plan = gv.Plan(20, 2, gv.networks.ring(3))
+    >>> result = gv.run(plan, [gv.CompletionProblem(part) for part in parts])
+    >>> TrainingErrorDisplay.from_history(result.history).errors.shape[0]  # one row per agent
+    3
     """
 
     sums: Array

@@ -46,6 +46,17 @@ class ValidationDisplay:
         One line per rank, or a single one.
     chosen_ : matplotlib Line2D
         The chosen candidate.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import grassvine as gv
+    >>> from grassvine.report.displays import ValidationDisplay
+    >>> data = gv.datasets.low_rank_ratings(20, 150, rank=2, oversampling=5.0, noise=0.1).ratings
+    >>> table = {"user": data.users_of_values(), "item": data.items, "rating": data.values}
+    >>> completer = gv.MatrixCompleter(rank=2, method="map").fit(pl.DataFrame(table))
+    >>> ValidationDisplay.from_estimator(completer).ax_.get_xlabel()
+    'regularization'
     """
 
     path: Mapping[str, Array]
@@ -130,6 +141,18 @@ class CandidatesDisplay:
         One line per candidate.
     final_line_ : matplotlib Line2D
         The fit of the chosen candidate to all data.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import grassvine as gv
+    >>> from grassvine.report.displays import CandidatesDisplay
+    >>> data = gv.datasets.low_rank_ratings(20, 150, rank=2, oversampling=5.0, noise=0.1).ratings
+    >>> table = {"user": data.users_of_values(), "item": data.items, "rating": data.values}
+    >>> completer = gv.MatrixCompleter(rank=2, method="map").fit(pl.DataFrame(table))
+    >>> display = CandidatesDisplay.from_estimator(completer)
+    >>> len(display.lines_) == len(completer.validation_path_["rank"])
+    True
     """
 
     history: History

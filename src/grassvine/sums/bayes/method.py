@@ -51,6 +51,18 @@ class BayesianFactorization:
     share : float, default=0.1
         Fraction of its entries that each agent holds out to choose among several ranks, and to
         calibrate intervals where the table has fewer than five ratings for each user and item.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> from grassvine.sums import BayesianCompletionProblem, BayesianFactorization, BayesianModel
+    >>> data = gv.datasets.low_rank_ratings(30, 300, rank=2, oversampling=5.0, noise=0.1)
+    >>> parts = gv.datasets.split_users(data.ratings, 4)
+    >>> plan = gv.Plan(30, 2, gv.networks.ring(4), BayesianFactorization())
+    >>> result = gv.run(plan, [BayesianCompletionProblem(part) for part in parts])
+    >>> model = BayesianModel.from_arrays(result.states[0])
+    >>> 0.05 < model.scale * model.noise**0.5 < 0.2  # the noise, learned from the ratings
+    True
     """
 
     works_alone: ClassVar[bool] = True

@@ -70,6 +70,17 @@ class BayesianModel:
         What is expected of the factors and the bias of an item without ratings.
     interval_scale : float, default=1.0
         By how much intervals are wider than the posterior says, as held-out ratings showed.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> from grassvine.sums import BayesianCompletionProblem, BayesianFactorization, BayesianModel
+    >>> data = gv.datasets.low_rank_ratings(30, 300, rank=2, oversampling=5.0)
+    >>> plan = gv.Plan(30, 2, gv.networks.complete(1), BayesianFactorization(max_iter=3))
+    >>> result = gv.run(plan, [BayesianCompletionProblem(data.ratings)])
+    >>> model = BayesianModel.from_arrays(result.states[0])
+    >>> model.factors.shape, model.user_covariance.shape
+    ((30, 2), (3, 3))
     """
 
     factors: Array
@@ -149,8 +160,8 @@ class BayesianModel:
     def kernel_arguments(self) -> tuple[Any, ...]:
         """What the kernels need of the model.
 
-        Per item, and last for a new one, the rows √κ(A, 1, c) and κ(D, d); then M = σ²S⁻¹, log |M|,
-        K, Ā, its shrinkage, σ² and ν.
+        Per item, and last for a new one, the rows √κ(A, 1, c) and κ(D, d); then M = σ²S⁻¹, its log
+        determinant, K, Ā, its shrinkage, σ² and ν.
         """
         factor_variances, bias_variances = self.posterior_variances
         points = np.vstack([np.column_stack([self.factors, self.item_biases]), self.new_item])

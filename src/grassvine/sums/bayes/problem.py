@@ -57,6 +57,16 @@ class BayesianCompletionProblem:
         The known entries.
     threads : int
         Number of blocks of users processed in parallel. It does not affect the bits of a result.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> from grassvine.sums import BayesianCompletionProblem
+    >>> ratings = gv.Ratings.from_arrays([0, 0, 1], [0, 1, 1], [5.0, 3.0, 4.0])
+    >>> problem = BayesianCompletionProblem(ratings)
+    >>> problem.n_items, problem.n_values
+    (2, 3)
     """
 
     ratings: Ratings

@@ -41,6 +41,17 @@ class BiasedFactorization:
     ranks : tuple of int, optional
         Candidate ranks, none above the rank of the plan, which is the default. Rank 0 is the model
         with biases only. Several candidates require ``regularization="auto"``.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> from grassvine.sums import BiasedFactorization, BiasedModel
+    >>> data = gv.datasets.low_rank_ratings(30, 300, rank=2, oversampling=5.0)
+    >>> parts = gv.datasets.split_users(data.ratings, 4)
+    >>> plan = gv.Plan(30, 2, gv.networks.ring(4), BiasedFactorization(regularization=1.0))
+    >>> result = gv.run(plan, [gv.BiasedCompletionProblem(part) for part in parts])
+    >>> BiasedModel.from_arrays(result.states[0]).regularization
+    1.0
     """
 
     works_alone: ClassVar[bool] = True

@@ -48,6 +48,14 @@ class BiasedModel:
         μ > 0, the regularisation strength of factors and weights.
     bias_regularization : float
         μ_b > 0, the regularisation strength of the biases.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from grassvine.sums import BiasedModel
+    >>> model = BiasedModel(np.zeros((3, 1)), np.array([0.5, 0.0, -0.5]), 3.5, 1.0, 3.0)
+    >>> (model.centre + model.item_biases).tolist()
+    [4.0, 3.5, 3.0]
     """
 
     factors: Array
@@ -144,6 +152,14 @@ class BiasedCompletionProblem:
         The known entries.
     threads : int
         Number of blocks of users processed in parallel. It does not affect the bits of a result.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> ratings = gv.Ratings.from_arrays([0, 0, 1], [0, 1, 1], [5.0, 3.0, 4.0])
+    >>> problem = gv.BiasedCompletionProblem(ratings)
+    >>> problem.n_items, problem.n_values
+    (2, 3)
     """
 
     ratings: Ratings

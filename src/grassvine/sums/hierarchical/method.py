@@ -33,6 +33,17 @@ class EmpiricalBayes:
         Maximum number of iterations; each is one sum over all agents.
     tol : float, default=0.1
         Stop when an iteration raises the bound on the log-likelihood by less than this.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> from grassvine.sums import CoefficientPrior, EmpiricalBayes, HierarchicalProblem
+    >>> data = gv.datasets.subspace_tasks(6, 24, rank=2, noise=0.5)
+    >>> parts = gv.datasets.split_tasks(data.tasks, 4)
+    >>> plan = gv.Plan(6, 2, gv.networks.ring(4), EmpiricalBayes())
+    >>> result = gv.run(plan, [HierarchicalProblem(part) for part in parts])
+    >>> 0.4 < CoefficientPrior.from_arrays(result.states[0]).noise ** 0.5 < 0.6
+    True
     """
 
     works_alone: ClassVar[bool] = True

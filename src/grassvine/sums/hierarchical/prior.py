@@ -65,6 +65,20 @@ class CoefficientPrior:
         M.
     noise : float
         σ² > 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from grassvine.sums import CoefficientPrior
+    >>> prior = CoefficientPrior(
+    ...     mean=np.zeros(2),
+    ...     factor=np.ones((2, 1)),
+    ...     diagonal=np.full(2, 0.1),
+    ...     mean_factor=np.zeros((2, 1)),
+    ...     noise=1.0,
+    ... )
+    >>> prior.covary(np.eye(2)).tolist()  # the prior covariance FFᵀ + diag(D)
+    [[1.1, 1.0], [1.0, 1.1]]
     """
 
     mean: Array

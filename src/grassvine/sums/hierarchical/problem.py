@@ -28,6 +28,14 @@ class HierarchicalProblem:
         Features and targets of each task.
     intercepts : bool, default=True
         Whether each task has an intercept. It is a coefficient like the others, the last one.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> from grassvine.sums import HierarchicalProblem
+    >>> problem = HierarchicalProblem(gv.datasets.subspace_tasks(6, 10, rank=2).tasks)
+    >>> problem.n_items
+    6
     """
 
     tasks: Tasks

@@ -97,6 +97,19 @@ class EASE:
     ----------
     regularization : float or "auto", default="auto"
         λ > 0; by default it grows with the root of the number of users of an item.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> from grassvine.sums import EASE
+    >>> rng = np.random.default_rng(0)
+    >>> user, item = np.nonzero(rng.random((60, 20)) < 0.3)
+    >>> events = gv.Ratings.from_arrays(user, item, np.ones(len(user)))
+    >>> problems = [gv.ImplicitProblem(part) for part in gv.datasets.split_users(events, 3)]
+    >>> result = gv.run(gv.Plan(20, 2, gv.networks.ring(3), EASE()), problems)
+    >>> sorted(result.states[0])
+    ['basis', 'coefficients', 'updates']
     """
 
     works_alone: ClassVar[bool] = True

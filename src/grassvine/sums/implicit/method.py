@@ -37,6 +37,19 @@ class ImplicitFactorization:
         Maximum number of iterations; each is one pass of every agent over its data.
     tol : float, default=1e-3
         Stop when five iterations reduce the cost by less than this fraction.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> from grassvine.sums import ImplicitFactorization, ImplicitModel
+    >>> rng = np.random.default_rng(0)
+    >>> user, item = np.nonzero(rng.random((60, 20)) < 0.3)
+    >>> events = gv.Ratings.from_arrays(user, item, np.ones(len(user)))
+    >>> problems = [gv.ImplicitProblem(part) for part in gv.datasets.split_users(events, 3)]
+    >>> result = gv.run(gv.Plan(20, 2, gv.networks.ring(3), ImplicitFactorization()), problems)
+    >>> ImplicitModel.from_arrays(result.states[0]).factors.shape
+    (20, 2)
     """
 
     works_alone: ClassVar[bool] = True

@@ -96,6 +96,16 @@ class ImplicitModel:
     popularity : array of shape (n_items,)
         b.
     strengths : Strengths
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import grassvine as gv
+    >>> clicks = pl.DataFrame({"user": [1, 1, 2, 2, 3, 3], "item": [1, 2, 1, 2, 2, 3]})
+    >>> recommender = gv.ImplicitRecommender(rank=1).fit(clicks)
+    >>> model = recommender.model_.shared.scorer.model
+    >>> model.factors.shape, int(model.popularity.argmax())
+    ((3, 1), 1)
     """
 
     factors: Array

@@ -50,6 +50,13 @@ class ImplicitProblem:
         The pairs with their counts or weights, all positive.
     threads : int
         Number of blocks of users processed in parallel. It does not affect the bits of a result.
+
+    Examples
+    --------
+    >>> import grassvine as gv
+    >>> events = gv.Ratings.from_arrays([0, 0, 1], [0, 1, 1], [1.0, 3.0, 1.0])  # counts of clicks
+    >>> gv.ImplicitProblem(events).n_items
+    2
     """
 
     events: Ratings

@@ -43,6 +43,20 @@ class IncompletePCA:
         Maximum number of iterations of one fit of a factor model; each is one sum.
     max_iter : int, default=500
         Maximum number of sums to compute the components.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import grassvine as gv
+    >>> from grassvine.sums import IncompletePCA, IncompleteSamples
+    >>> rng = np.random.default_rng(0)
+    >>> samples = rng.normal(size=(200, 2)) @ rng.normal(size=(2, 6))
+    >>> samples += rng.normal(0.0, 0.1, samples.shape)
+    >>> samples[rng.random(samples.shape) < 0.2] = np.nan
+    >>> problems = [IncompleteSamples(part) for part in gv.datasets.split_samples(samples, 4)]
+    >>> result = gv.run(gv.Plan(6, 2, gv.networks.ring(4), IncompletePCA()), problems)
+    >>> result.mean.shape
+    (6, 2)
     """
 
     works_alone: ClassVar[bool] = True

@@ -53,6 +53,14 @@ class FactorModel:
         W; there may be no factors.
     noise : array of shape (n_features,)
         ψ > 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from grassvine.sums import FactorModel
+    >>> model = FactorModel(np.zeros(2), loadings=np.ones((2, 1)), noise=np.full(2, 0.01))
+    >>> model.impute(np.array([[1.0, np.nan]])).round(2).tolist()
+    [[1.0, 0.99]]
     """
 
     mean: Array

@@ -28,6 +28,13 @@ class IncompleteSamples:
     ----------
     samples : array of shape (n_samples, n_items)
         Missing values are NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from grassvine.sums import IncompleteSamples
+    >>> IncompleteSamples(np.array([[1.0, np.nan], [0.5, 2.0], [0.0, 1.0]])).n_values
+    5
     """
 
     samples: Array
