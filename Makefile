@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-cluster coverage check format bench protos release clean
+.PHONY: help demo docs test test-all test-cluster coverage check format bench protos release clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -22,6 +22,10 @@ help:  ## list the targets
 	$(PIP) install --constraint constraints.txt --editable '.[ray]'
 	@touch $@
 
+.venv/installed-docs: .venv/installed
+	$(PIP) install --constraint constraints.txt --editable '.[docs]'
+	@touch $@
+
 # The lowest supported NumPy, and all else as in .venv, for the tests of members that differ.
 .venv-other/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv-other
@@ -33,6 +37,10 @@ help:  ## list the targets
 
 demo: .venv/installed  ## install grassvine and run its demo: six agents complete images with erased pixels
 	$(BIN)/grassvine demo
+
+docs: .venv/installed-docs  ## build the documentation site in docs/_build/html
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -b html docs docs/_build/html
+	$(BIN)/python tools/check_site.py docs/_build/html
 
 test: .venv/installed-dev  ## run the tests except those marked slow, paper or cluster
 	$(BIN)/python -m pytest -n auto --dist loadscope
@@ -70,4 +78,4 @@ release: .venv/installed-dev  ## build wheel and sdist into dist/ and run the te
 	PYTHON=$(BIN)/python tools/release
 
 clean:  ## remove the environment and the caches
-	rm -rf .venv .venv-other dist .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv .venv-other dist docs/_build docs/api docs/gallery .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -26,8 +26,8 @@ for _ in range(5):
 
 
 # %%
-# For an orthonormal basis U, t = |x|² − |Uᵀx|² is the squared error of a measurement x. Instead of
-# t, the cost sums √(t + s²) − s, which grows linearly with the error rather than quadratically.
+# For an orthonormal basis U, ``t = |x|² − |Uᵀx|²`` is the squared error of a measurement x. Instead
+# of t, the cost sums √(t + s²) − s, which grows linearly with the error rather than quadratically.
 #
 # The function returns the cost, its Euclidean gradient, and optionally the curvature as a small
 # matrix, which makes a step size unnecessary.
