@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 from tests.samples import N_ITEMS, samples
@@ -43,3 +45,28 @@ def test_samples_are_checked_and_left_alone() -> None:
     gv.PCAProblem(given).evaluate(np.eye(N_ITEMS)[:, :2])
     with pytest.raises(DataError, match="the sample matrix contains nan at row 1, column 0"):
         gv.PCAProblem(np.array([[1.0], [np.nan]]))
+
+
+@pytest.mark.parametrize("size", [1, 2**16], ids=["many blocks", "one block"])
+def test_a_mean_is_subtracted_block_by_block(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    monkeypatch.setattr("grassvine.problems.pca.BLOCK_SIZE", size)
+    rng = np.random.default_rng(3)
+    given, mean = 1e3 + rng.standard_normal((301, 7)), np.full(7, 1e3)
+    problem, centred = gv.PCAProblem(given, mean), given - mean
+    basis = np.linalg.qr(rng.standard_normal((7, 3)))[0]
+    # The same numbers, added up in another order.
+    close: Any = {"rtol": 1e-12, "atol": 1e-11}
+    np.testing.assert_allclose(problem.weights(basis), centred @ basis, **close)
+    np.testing.assert_allclose(problem.matrix(), centred.T @ centred, **close)
+    np.testing.assert_allclose(problem.matrix_product(basis), centred.T @ centred @ basis, **close)
+    assert problem.trace == pytest.approx(np.sum(centred**2), rel=1e-12)
+    found, expected = problem.evaluate(basis), gv.PCAProblem(centred).evaluate(basis)
+    np.testing.assert_allclose(found.gradient, expected.gradient, **close)
+    assert found.cost == pytest.approx(expected.cost, rel=1e-12)
+    assert found.squared_error == pytest.approx(expected.squared_error, rel=1e-12)
+
+
+def test_a_mean_has_one_finite_number_per_column() -> None:
+    for mean, reason in ((np.zeros(3), "the mean has shape 1×3"), (np.full(2, np.nan), "nan")):
+        with pytest.raises(DataError, match=reason):
+            gv.PCAProblem(np.ones((4, 2)), mean)

@@ -40,7 +40,7 @@ RATINGS = gv.datasets.low_rank_ratings(20, 60, RANK, oversampling=3.0, noise=0.1
 TASKS = gv.datasets.subspace_tasks(12, 20, RANK, samples=(4, 20), noise=0.1, seed=11).tasks
 SAMPLES = stream(0, "data", "samples of agents").standard_normal((60, 20)) * np.linspace(3, 1, 20)
 # Of so many items that components take a Krylov space.
-WIDE = stream(0, "data", "wide samples").standard_normal((60, 80)) * np.geomspace(3, 0.3, 80)
+WIDE = stream(0, "data", "wide samples").standard_normal((60, 400)) * np.geomspace(3, 0.03, 400)
 
 
 @dataclass(frozen=True)
@@ -265,7 +265,7 @@ def test_an_agent_that_reported_that_it_is_finished_does_not_move(
 PASSES = {
     gv.CompletionProblem: ("evaluate", "hessian_product", "item_blocks", "weights"),
     gv.MultitaskProblem: ("evaluate", "hessian_product", "weights"),
-    gv.PCAProblem: ("evaluate", "hessian_product", "matrix"),
+    gv.PCAProblem: ("evaluate", "matrix_product", "matrix"),
     gv.BiasedCompletionProblem: ("evaluate", "solve"),
     BayesianCompletionProblem: ("evaluate", "solve", "variances"),
     CoRatings: ("rows",),

@@ -1,6 +1,6 @@
 """Principal axes within a subspace, and the variance along each."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,6 +8,7 @@ from sklearn.utils.extmath import svd_flip
 
 from grassvine.foundations.arrays import Array
 from grassvine.models import SubspaceModel
+from grassvine.problems import PCAProblem
 from grassvine.sums import FactorModel
 
 
@@ -21,24 +22,24 @@ def incomplete_model(
     return SubspaceModel(
         names,
         np.asarray(state["centre"], dtype=np.float64),
-        _with_signs(basis @ rotation[:, ::-1]),
+        with_signs(basis @ rotation[:, ::-1]),
         np.maximum(captured[::-1], 0.0) / count,
         float(state["squares"][0]) / count,
         FactorModel.from_arrays(state),
     )
 
 
-def principal_axes(basis: Array, samples: Array) -> tuple[Array, Array]:
+def principal_axes(basis: Array, problems: Sequence[PCAProblem]) -> tuple[Array, Array]:
     """Return the principal axes of samples within a subspace, and the sum of squares along each.
 
     UᵀXᵀXU is a sum over the agents. Signs follow scikit-learn's convention.
     """
-    reduced = samples @ basis
-    captured, rotation = np.linalg.eigh(reduced.T @ reduced)
-    return _with_signs(basis @ rotation[:, ::-1]), np.maximum(captured[::-1], 0.0)
+    weights = [problem.weights(basis) for problem in problems]
+    captured, rotation = np.linalg.eigh(sum(one.T @ one for one in weights))
+    return with_signs(basis @ rotation[:, ::-1]), np.maximum(captured[::-1], 0.0)
 
 
-def _with_signs(axes: Array) -> Array:
+def with_signs(axes: Array) -> Array:
     """Return the axes with signs by scikit-learn's convention."""
     _, flipped = svd_flip(None, axes.T, u_based_decision=False)
     return np.ascontiguousarray(flipped.T)

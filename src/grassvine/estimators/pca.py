@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from grassvine.averaging import DeEPCA
 from grassvine.data import split_samples
 from grassvine.engines import Engine
-from grassvine.estimators.axes import incomplete_model, principal_axes
+from grassvine.estimators.axes import incomplete_model, principal_axes, with_signs
 from grassvine.estimators.callbacks import CallbackSupport, fit_with_callbacks
 from grassvine.estimators.fitted import (
     feature_names,
@@ -199,12 +199,11 @@ class DecentralizedPCA(
             raise PlanError(f"center is {self.center!r}; pass True or False.")
         if np.isnan(samples).any():
             return self._fit_incomplete(samples, owners)
-        mean = samples.mean(axis=0) if self.center else np.zeros(samples.shape[1])
-        centred = samples - mean
-        problems = [PCAProblem(part) for part in self._parts(centred, owners)]
-        squares = float(np.sum(centred * centred))
+        mean = samples.mean(axis=0) if self.center else None
+        problems = [PCAProblem(part, mean) for part in self._parts(samples, owners)]
+        squares = sum(problem.trace for problem in problems)
         method = self._method(len(problems), squares)
-        result = self._run(problems, len(centred), method, self._slot_observers())
+        result = self._run(problems, len(samples), method, self._slot_observers())
         if self.method in (EXACT, DEEPCA):
             warn_not_converged(result)
         else:
@@ -214,8 +213,9 @@ class DecentralizedPCA(
         _warn_sent_more(result.bytes, samples.nbytes)
         self.n_samples_ = len(samples)
         count = max(len(samples) - 1, 1)
-        components, captured = principal_axes(self.subspace_, centred)
+        components, captured = self._axes(result, problems)
         names, total = feature_names(self), squares / count
+        mean = np.zeros(samples.shape[1]) if mean is None else mean
         self._set_model(SubspaceModel(names, mean, components, captured / count, total))
         return self
 
@@ -275,16 +275,25 @@ class DecentralizedPCA(
     def _n_features_out(self) -> int:
         return self.components_.shape[0]
 
-    def _parts(self, centred: Array, owners: Any) -> list[Array]:
+    def _axes(self, result: Run, problems: Sequence[PCAProblem]) -> tuple[Array, Array]:
+        """Return the components and the sums of squares along each, which the exact method has."""
+        state = result.states[0]
+        squares = state.get("squares", np.zeros(0))
+        if len(squares) == state["basis"].shape[1]:
+            axes = np.asarray(state["basis"], dtype=np.float64)
+            return with_signs(axes), np.maximum(squares, 0.0)
+        return principal_axes(self.subspace_, problems)
+
+    def _parts(self, samples: Array, owners: Any) -> list[Array]:
         """Return the samples of each agent."""
         if owners is not None:
-            parts, ids = split_by_owner(centred, owners)
+            parts, ids = split_by_owner(samples, owners)
             self.owners_ = ids.series.to_numpy()
             return parts
-        why = f"there are {len(centred)} samples and each agent needs one"
-        n_agents = whole_number("agents", self.agents, least=1, most=len(centred), why=why)
+        why = f"there are {len(samples)} samples and each agent needs one"
+        n_agents = whole_number("agents", self.agents, least=1, most=len(samples), why=why)
         self.owners_ = np.arange(n_agents)
-        return split_samples(centred, n_agents)
+        return split_samples(samples, n_agents)
 
     def _share(self) -> float:
         """Return the fraction of the variance to explain; 0 if a number of components is given."""

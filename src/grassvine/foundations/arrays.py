@@ -99,8 +99,10 @@ def as_basis(
 
 def refuse_huge(values: Array, what: str) -> None:
     """Refuse finite data whose products would overflow."""
-    huge = np.abs(values) > MAX_SIZE
-    if huge.any():
+    # Without an array as large as the values; fmax and fmin pass over NaN.
+    largest, least = (over.reduce(values, axis=None, initial=0.0) for over in (np.fmax, np.fmin))
+    if max(largest, -least) > MAX_SIZE:
+        huge = np.abs(values) > MAX_SIZE
         raise DataError(
             f"the {what} contain {values[huge][0]:g}, which is above {MAX_SIZE:g} in absolute "
             "value; correct it, or rescale them."

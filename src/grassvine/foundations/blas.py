@@ -25,3 +25,10 @@ def one_blas_thread() -> Iterator[None]:
             yield
         finally:
             _thread.is_limited = False
+
+
+@contextmanager
+def one_blas_thread_of_all() -> Iterator[None]:
+    """Return the same for all libraries, also those loaded since another context began."""
+    with threadpool_limits(limits=1, user_api="blas"):
+        yield

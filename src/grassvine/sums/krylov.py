@@ -23,6 +23,7 @@ import numpy as np
 
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.seeds import stream
+from grassvine.sums.common import computed_once, kept_with_state
 from grassvine.sums.program import Subprogram, agree
 
 
@@ -34,7 +35,7 @@ class Block:
     coupling: Array
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class KrylovSpace:
     """Q, H, W and T as above; eigenvalues Θ in descending order, with their V."""
 
@@ -51,23 +52,71 @@ class KrylovSpace:
         size = float(np.abs(self.values).max(initial=0.0))
         return 10.0 * float(np.finfo(float).eps) * float(np.sqrt(len(self.basis))) * size
 
-    def eigenvectors(self, rank: int) -> Array:
-        """Return U for the largest eigenvalues."""
-        return np.ascontiguousarray(self.basis @ self.vectors[:, :rank])
-
     def residual(self, rank: int) -> Array:
         """Return TV_r, the residual in coordinates of W."""
         return self.coupling @ self.vectors[:, :rank]
 
 
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Extension:
+    """A space and the block by which it is extended next."""
+
+    space: KrylovSpace
+    block: Block
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class _Grown:
+    """A space with a block, and what leads out of it and W, before this becomes part of W.
+
+    That is directions·left·diag(sizes)·right, for the last ``len(right)`` columns of the basis.
+    """
+
+    space: KrylovSpace
+    directions: Array
+    left: Array
+    sizes: Array
+    right: Array
+
+    @property
+    def n_fresh(self) -> int:
+        """The number of directions that are more than rounding."""
+        n_items = len(self.space.basis)
+        room = n_items - self.space.basis.shape[1] - self.space.outside.shape[1]
+        return min(int(np.count_nonzero(self.sizes > self.space.noise)), room)
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class _Residual:
+    """Left singular vectors of TV_r, a basis of the coordinates of W, and singular values."""
+
+    directions: Array
+    sizes: Array
+
+
+@computed_once
 def empty_space(n_items: int) -> KrylovSpace:
     """Return the space without dimensions."""
     none = np.zeros((n_items, 0))
     return KrylovSpace(none, none[:0], none, none[:0], np.zeros(0), none[:0])
 
 
+@kept_with_state
+@computed_once
+def eigenvectors(space: KrylovSpace, rank: int) -> Array:
+    """Return U for the largest eigenvalues."""
+    return np.ascontiguousarray(space.basis @ space.vectors[:, :rank])
+
+
 def extended(space: KrylovSpace, block: Block, image: Array) -> Subprogram[KrylovSpace]:
     """Add a block with its image under C."""
+    grown = _grown(space, block, image)
+    return _with_outside(grown, int((yield from agree(grown.n_fresh))))
+
+
+@kept_with_state
+@computed_once
+def _grown(space: KrylovSpace, block: Block, image: Array) -> _Grown:
     basis = np.column_stack([space.basis, block.columns])
     known = np.column_stack([basis, space.outside])
     coordinates = known.T @ image
@@ -84,25 +133,23 @@ def extended(space: KrylovSpace, block: Block, image: Array) -> Subprogram[Krylo
         values[::-1],
         vectors[:, ::-1],
     )
-    rest = image - known @ coordinates
-    return (yield from _with_outside(grown, known, rest, block.columns.shape[1]))
+    directions, factor = np.linalg.qr(image - known @ coordinates)
+    return _Grown(grown, directions, *np.linalg.svd(factor))
 
 
-def _with_outside(
-    space: KrylovSpace, known: Array, rest: Array, added: int
-) -> Subprogram[KrylovSpace]:
-    """Add the directions of ``rest``, the images of the last columns without ``known``, to W."""
-    directions, factor = np.linalg.qr(rest)
-    left, sizes, right = np.linalg.svd(factor)
-    room = known.shape[0] - known.shape[1]
-    n_fresh = int((yield from agree(min(int(np.count_nonzero(sizes > space.noise)), room))))
+@kept_with_state
+@computed_once
+def _with_outside(grown: _Grown, n_fresh: int) -> KrylovSpace:
+    """Return the space with the largest directions that lead out of it as part of W."""
+    space = grown.space
     if not n_fresh:
         return space
+    known = np.column_stack([space.basis, space.outside])
     # Small directions are not orthogonal to the others before they have length 1.
-    fresh = directions @ left[:, :n_fresh]
+    fresh = grown.directions @ grown.left[:, :n_fresh]
     fresh, turn = np.linalg.qr(fresh - known @ (known.T @ fresh))
-    last = turn @ (sizes[:n_fresh, None] * right[:n_fresh])
-    earlier = np.zeros((n_fresh, space.basis.shape[1] - added))
+    last = turn @ (grown.sizes[:n_fresh, None] * grown.right[:n_fresh])
+    earlier = np.zeros((n_fresh, space.basis.shape[1] - grown.right.shape[1]))
     return KrylovSpace(
         space.basis,
         space.inner,
@@ -113,16 +160,21 @@ def _with_outside(
     )
 
 
-def next_block(space: KrylovSpace, rank: int) -> Subprogram[tuple[KrylovSpace, Block]]:
+def next_block(space: KrylovSpace, rank: int) -> Subprogram[Extension]:
     """Take the directions of the residual out of W; return the rest of the space, and them."""
-    left, sizes, _ = np.linalg.svd(space.residual(rank))
-    width = int((yield from agree(int(np.count_nonzero(sizes > space.noise)))))
-    return _taken(space, left, width)
+    residual = _residual(space, rank)
+    width = int((yield from agree(int(np.count_nonzero(residual.sizes > space.noise)))))
+    return _taken(space, residual.directions, width)
 
 
-def random_block(
-    space: KrylovSpace, width: int, rng: np.random.Generator
-) -> tuple[KrylovSpace, Block]:
+@kept_with_state
+@computed_once
+def _residual(space: KrylovSpace, rank: int) -> _Residual:
+    directions, sizes, _ = np.linalg.svd(space.residual(rank))
+    return _Residual(directions, sizes)
+
+
+def random_block(space: KrylovSpace, width: int, rng: np.random.Generator) -> Extension:
     """Return the space and random directions orthonormal to Q and W; where no room is left, W."""
     known = np.column_stack([space.basis, space.outside])
     room = known.shape[0] - known.shape[1]
@@ -132,18 +184,20 @@ def random_block(
     block = rng.standard_normal((known.shape[0], min(width, room)))
     for _ in range(2):
         block = np.linalg.qr(block - known @ (known.T @ block))[0]
-    return space, unconnected(space, block)
+    return unconnected(space, block)
 
 
-def unconnected(space: KrylovSpace, columns: Array) -> Block:
-    """Return a block that is orthogonal to W too."""
-    return Block(columns, np.zeros((columns.shape[1], space.basis.shape[1])))
+def unconnected(space: KrylovSpace, columns: Array) -> Extension:
+    """Return the space with a block that is orthogonal to W too."""
+    return Extension(space, Block(columns, np.zeros((columns.shape[1], space.basis.shape[1]))))
 
 
+@kept_with_state
+@computed_once
 def restarted(space: KrylovSpace, kept: int) -> KrylovSpace:
     """Return the space of the best eigenvectors alone, which bounds memory and work."""
     return KrylovSpace(
-        space.eigenvectors(kept),
+        eigenvectors(space, kept),
         np.diag(space.values[:kept]),
         space.outside,
         space.residual(kept),
@@ -152,7 +206,9 @@ def restarted(space: KrylovSpace, kept: int) -> KrylovSpace:
     )
 
 
-def _taken(space: KrylovSpace, turn: Array, width: int) -> tuple[KrylovSpace, Block]:
+@kept_with_state
+@computed_once
+def _taken(space: KrylovSpace, turn: Array, width: int) -> Extension:
     """Turn W, and take its first columns out."""
     outside, coupling = space.outside @ turn, turn.T @ space.coupling
     rest = KrylovSpace(
@@ -161,4 +217,4 @@ def _taken(space: KrylovSpace, turn: Array, width: int) -> tuple[KrylovSpace, Bl
     fixed = stream(0, "krylov", "signs").standard_normal(len(outside))
     signs = np.where(fixed @ outside[:, :width] < 0.0, -1.0, 1.0)
     columns = np.ascontiguousarray(outside[:, :width] * signs)
-    return rest, Block(columns, signs[:, None] * coupling[:width])
+    return Extension(rest, Block(columns, signs[:, None] * coupling[:width]))
