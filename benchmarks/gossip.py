@@ -19,7 +19,7 @@ from benchmarks.timing import timed
 import grassvine as gv
 from grassvine.demo import compare, masked_digits, one_kind_each
 from grassvine.demo.comparison import RANK, UNOBSERVED
-from grassvine.estimators.rating_models import PAPER_REGULARIZATION, subspace_part
+from grassvine.fits.rating_formulations import PAPER_REGULARIZATION, subspace_part
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.files import write_whole
 from grassvine.gossip import with_growing_rho

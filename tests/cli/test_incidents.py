@@ -10,7 +10,7 @@ from tests.cli.commands import Command, write_samples
 
 import grassvine as gv
 from grassvine.engines.base import AgentFactory, EngineResult
-from grassvine.estimators import options
+from grassvine.fits import options
 from grassvine.networks import Timetable
 from grassvine.protocol import Observer
 

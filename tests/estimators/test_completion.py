@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 import grassvine as gv
 from grassvine.demo import masked_digits
 from grassvine.estimators import DLMaFitCompleter, MatrixCompleter, RTRMCCompleter
-from grassvine.estimators.completion import METHODS
+from grassvine.fits.rating_formulations import METHODS
 from grassvine.foundations.errors import (
     DataError,
     GrassvineError,

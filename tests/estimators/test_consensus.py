@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import grassvine as gv
-from grassvine.estimators.fitted import warn_disagreement
+from grassvine.fits.convergence import warn_disagreement
 from grassvine.foundations.errors import ConvergenceWarning
 from grassvine.foundations.seeds import stream
 from grassvine.gossip import GrowingRho

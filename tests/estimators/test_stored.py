@@ -12,7 +12,7 @@ from tests.engines.elsewhere_engine import ElsewhereEngine
 import grassvine as gv
 from grassvine.data.stored import RatingPart
 from grassvine.estimators import DLMaFitCompleter, MatrixCompleter, RTRMCCompleter
-from grassvine.estimators.completion import METHODS
+from grassvine.fits.rating_formulations import METHODS
 from grassvine.foundations.errors import DataError
 from grassvine.models import BayesianSolver
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 import grassvine as gv
-from grassvine.estimators.options import with_checkpoint_subfolder
+from grassvine.fits.options import with_checkpoint_subfolder
 from grassvine.foundations.errors import PlanError
 from grassvine.jobs.base import EngineOptions
 from grassvine.jobs.pca import PCAJob

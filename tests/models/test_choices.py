@@ -12,7 +12,7 @@ from grassvine.data.ids import Ids
 from grassvine.foundations.errors import DataError
 from grassvine.foundations.seeds import stream
 from grassvine.models import RankedItems, RankedUsers, RankingModel
-from grassvine.models.ratings import events_of
+from grassvine.sums.implicit.problem import events_of
 
 
 def ranking_of(model: gv.models.RatingsModel) -> RankingModel:

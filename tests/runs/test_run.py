@@ -146,7 +146,7 @@ def test_a_function_is_called_where_its_agent_lives() -> None:
     [
         (
             lambda: ratings(),
-            "agent 1 has no problem: its function returned a Ratings; pass a problem",
+            "agent 1 has no problem: got a Ratings; pass a problem such as",
         ),
         (ratings(), "agent 1 has no problem: got a Ratings; pass a problem such as"),
         (

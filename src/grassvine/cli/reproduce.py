@@ -114,7 +114,7 @@ def reproduce(
 
 
 def _engine(name: EngineName) -> "Engine":
-    from grassvine.estimators.options import as_engine
+    from grassvine.fits.options import as_engine
 
     return as_engine(name.value)
 

@@ -7,16 +7,17 @@ from grassvine.data.tables.conversion import backend_of
 from grassvine.data.tables.rating_input import Missing
 from grassvine.data.tables.rating_table import Duplicates, SharedUsers
 from grassvine.engines import Engine
-from grassvine.estimators.completion import DecentralizedCompleter, rank_of_items
-from grassvine.estimators.options import RandomState, as_seed
-from grassvine.estimators.rating_models import (
+from grassvine.estimators.completion import DecentralizedCompleter
+from grassvine.estimators.random_state import RandomState, as_seed
+from grassvine.estimators.recommender import RatingsEstimator
+from grassvine.fits.rating_formulations import (
     PAPER_REGULARIZATION,
     RatingsFormulation,
     RatingSource,
+    rank_of_items,
     subspace,
     subspace_part,
 )
-from grassvine.estimators.recommender import RatingsEstimator
 from grassvine.foundations.options import real_number
 from grassvine.models import RatingsModel
 from grassvine.models.unknown import OnUnknown

@@ -1,13 +1,8 @@
 """Matrix completion of ratings that are divided among agents."""
 
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Literal, Self
 
-import numpy as np
-
-from grassvine.averaging import REXTRA, Tracked
-from grassvine.data import Ids, Ratings
+from grassvine.data import Ids
 from grassvine.data.stored import RatingDataset
 from grassvine.data.tables.conversion import backend_of
 from grassvine.data.tables.rating_input import Missing
@@ -15,54 +10,20 @@ from grassvine.data.tables.rating_rules import RatingRules
 from grassvine.data.tables.rating_table import Duplicates, SharedUsers
 from grassvine.engines import Engine
 from grassvine.estimators.callbacks import CallbackSupport, fit_with_callbacks
-from grassvine.estimators.fitted import (
-    warn_disagreement,
-    warn_not_converged,
-)
-from grassvine.estimators.options import (
-    GOSSIP,
-    RandomState,
-    Rho,
-    as_engine,
-    as_network,
-    as_seed,
-    gossip_by_name,
-    number_or_auto,
-    with_checkpoint_subfolder,
-)
-from grassvine.estimators.rating_models import (
-    PAPER_REGULARIZATION,
+from grassvine.estimators.random_state import RandomState, as_seed
+from grassvine.estimators.recommender import RatingsEstimator
+from grassvine.fits.options import Rho, as_engine
+from grassvine.fits.rating_formulations import (
     RatingsFormulation,
     RatingSource,
     Regularization,
-    bayesian,
-    biased,
-    candidate_ranks,
-    default_rank,
-    largest_rank,
-    subspace,
-    validated_subspace,
+    rating_formulation,
 )
-from grassvine.estimators.recommender import RatingsEstimator
+from grassvine.fits.ratings import fit_ratings
 from grassvine.foundations.arrays import Array
-from grassvine.foundations.errors import DataError, Option, PlanError
-from grassvine.foundations.options import one_of, real_number, whole_number
-from grassvine.gossip import Gossip
-from grassvine.models import FactorScorer, RatingsModel
+from grassvine.foundations.errors import DataError
 from grassvine.models.unknown import OnUnknown
 from grassvine.networks import Network
-from grassvine.problems.parts import RatingsSource, problems_of
-from grassvine.runs import Plan, run
-from grassvine.sums import ImplicitFactorization, ImplicitModel, ImplicitProblem
-from grassvine.sums.implicit.statistics import chosen_at_random
-from grassvine.sums.implicit.strengths import default_rank as usual_rank_of_choices
-
-METHODS = ("bayes", "map", "exact-subspace", *GOSSIP)
-WITH_CHOICES = ("bayes", "map")  # and what users choose
-RANK = 10  # of methods for which the size of the table does not say what is best
-# Constant ρ of the paper's variants, as a fraction of the mean sum of squared centred ratings per
-# agent: 1e4 for MovieLens-1M divided among 5 agents, where it was chosen on held-out ratings.
-CONSENSUS_SHARE = 0.05
 
 
 class DecentralizedCompleter(CallbackSupport, RatingsEstimator):
@@ -101,42 +62,23 @@ class DecentralizedCompleter(CallbackSupport, RatingsEstimator):
             The ratings, if ``X`` contains only users and items.
         """
         table = self._source(X, y)
-        parts, backend = table.split(self.agents), backend_of(X)
+        parts = table.split(self.agents)
         formulation = self._formulation(table, len(parts))
-        method, rank = formulation.method, formulation.rank
-        first, seed = self._first(table.items, rank), as_seed(self.random_state)
-        engine = as_engine(self.engine)
-        observers = (*self._slot_observers(), *self._user_observers(method))
-        network = as_network(self.network, len(parts), method)
-        problems = formulation.problems(parts)
-        plan = Plan(len(table.items), rank, network, method, seed=seed, initial_basis=first)
-        result = run(plan, problems, engine=engine, observers=observers)
-        self._slots_done()
-        if getattr(method, "works_alone", False):  # gossip runs until its timetable ends
-            warn_not_converged(result)
-        elif isinstance(method, Gossip | Tracked | REXTRA):
-            warn_disagreement(result, problems)
-        shared = formulation.item_part(result, table)
-        users = (
-            None
-            if isinstance(table, RatingDataset)
-            else shared.users_from(table.users, table.ratings)
+        observers = (*self._slot_observers(), *self._user_observers(formulation.method))
+        fitted = fit_ratings(
+            table,
+            parts,
+            formulation,
+            network=self.network,
+            seed=as_seed(self.random_state),
+            engine=as_engine(self.engine),
+            observers=observers,
+            initial_basis=self._first(table.items, formulation.rank),
         )
-        choices = self._choices(table, parts, network, engine, seed)
-        self._set_fitted(RatingsModel(shared, users, choices), table, backend, result)
-        self.n_agents_ = len(parts)
+        self._slots_done()
+        self._set_fitted(fitted.model, table, backend_of(X), fitted.run)
+        self.n_agents_, self.choices_run_ = len(parts), fitted.choices_run
         return self
-
-    def _choices(
-        self,
-        table: RatingSource,
-        parts: Sequence[RatingsSource],
-        network: Network,
-        engine: Engine,
-        seed: int,
-    ) -> FactorScorer | None:
-        """Return what the agents learn of the users' choices; nothing by default."""
-        return None
 
     def _rules(self) -> RatingRules:
         return RatingRules(self.duplicates, self.missing, self.scale, self.shared_users)
@@ -331,89 +273,5 @@ class MatrixCompleter(DecentralizedCompleter):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _choices(
-        self,
-        table: RatingSource,
-        parts: Sequence[RatingsSource],
-        network: Network,
-        engine: Engine,
-        seed: int,
-    ) -> FactorScorer | None:
-        """Learn from who rated what, whatever the ratings are, what users choose."""
-        self.choices_run_ = None
-        if not self.learn_choices or self.method not in WITH_CHOICES:
-            return None
-        n_items = len(table.items)
-        rank = usual_rank_of_choices(table.n_ratings, table.n_users, n_items)
-        plan = Plan(n_items, rank, network, ImplicitFactorization(), seed=seed)
-        engine = with_checkpoint_subfolder(engine, "choices")
-        problems = problems_of(parts, problem_of_choices)
-        self.choices_run_ = run(plan, problems, engine=engine)
-        model = ImplicitModel.from_arrays(self.choices_run_.states[0])
-        counts = np.asarray(table.counts, dtype=np.float64)
-        if not model.factors.any() and chosen_at_random(counts, float(table.n_users)):
-            return None
-        return FactorScorer(model)
-
     def _formulation(self, table: RatingSource, n_agents: int) -> RatingsFormulation:
-        name = one_of("method", self.method, METHODS)
-        number_or_auto("rank", self.rank, "an integer")
-        number_or_auto("regularization", self.regularization)
-        number_or_auto("rho", self.rho)
-        auto, with_biases = self.rank == "auto", name in ("bayes", "map")
-        if auto:
-            rank = largest_rank(table)
-        elif self.rank is None:
-            rank = default_rank(table) if name == "bayes" else min(RANK, len(table.items))
-        else:
-            rank = rank_of_items(self.rank, len(table.items), 0 if with_biases else 1)
-        if name == "bayes":
-            if self.regularization != "auto":
-                raise PlanError(
-                    "method 'bayes' learns how strongly to regularise; use ",
-                    Option("regularization", "auto"),
-                    ", or ",
-                    Option("method", "map"),
-                    ".",
-                )
-            return bayesian(candidate_ranks(table) if auto else (rank,))
-        if name == "map":
-            return biased(candidate_ranks(table) if auto else (rank,), self.regularization)
-        if name == "exact-subspace" and self.regularization == "auto":
-            return validated_subspace(rank, any_rank=auto)
-        if auto:
-            raise PlanError(
-                f"method {name!r} with a given regularization cannot choose the rank; use a number "
-                "for ",
-                Option("rank"),
-                ", or ",
-                Option("method", "bayes"),
-                ".",
-            )
-        regularization = (
-            PAPER_REGULARIZATION if self.regularization == "auto" else self.regularization
-        )
-        real_number("regularization", regularization, least=0.0, below=1.0)
-        if name == "exact-subspace":
-            return subspace(rank, regularization, table.mean())
-        method = gossip_by_name(
-            name,
-            self.rho,
-            self.max_iter,
-            n_agents,
-            squares=table.squares(table.mean()),
-            share=CONSENSUS_SHARE,
-            alone="bayes",
-        )
-        return subspace(rank, regularization, table.mean(), method)
-
-
-def rank_of_items(rank: object, n_items: int, least: int = 1) -> int:
-    """Return a rank that is at most the number of items."""
-    why = f"the table has {n_items} items"
-    return whole_number("rank", rank, least=least, most=n_items, why=why)
-
-
-def problem_of_choices(ratings: Ratings) -> ImplicitProblem:
-    """Return the problem of one agent's ratings as events of count 1."""
-    return ImplicitProblem(replace(ratings, values=np.ones(ratings.n_values)))
+        return rating_formulation(self, table, n_agents)

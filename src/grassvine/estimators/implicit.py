@@ -20,8 +20,9 @@ from grassvine.datasets import read_events
 from grassvine.engines import Engine
 from grassvine.estimators.callbacks import CallbackSupport, fit_with_callbacks
 from grassvine.estimators.fitted import set_run_attributes
-from grassvine.estimators.options import RandomState, as_engine, as_network, as_seed
 from grassvine.estimators.persistence import PersistentEstimator
+from grassvine.estimators.random_state import RandomState, as_seed
+from grassvine.fits.options import as_engine, as_network
 from grassvine.foundations.errors import DataError, Option, UnknownIdWarning
 from grassvine.foundations.options import one_of, whole_number
 from grassvine.models import RankingModel

@@ -10,24 +10,19 @@ from grassvine.data import Tasks, split_tasks
 from grassvine.data.split import hold_out_samples
 from grassvine.engines import Engine
 from grassvine.estimators.callbacks import CallbackSupport, fit_with_callbacks
-from grassvine.estimators.fitted import (
-    feature_names,
-    set_run_attributes,
-    warn_disagreement,
-    warn_not_converged,
-)
-from grassvine.estimators.options import (
+from grassvine.estimators.fitted import feature_names, set_run_attributes
+from grassvine.estimators.random_state import RandomState, as_seed
+from grassvine.estimators.tasks import TasksRegressor, means_and_scales, standardised, task_ids
+from grassvine.fits.convergence import warn_disagreement, warn_not_converged
+from grassvine.fits.options import (
     GOSSIP,
-    RandomState,
     Rho,
     as_engine,
     as_network,
-    as_seed,
     gossip_by_name,
     number_or_auto,
     with_checkpoint_subfolder,
 )
-from grassvine.estimators.tasks import TasksRegressor, means_and_scales, standardised, task_ids
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError, Option, PlanError
 from grassvine.foundations.options import one_of, real_number, whole_number

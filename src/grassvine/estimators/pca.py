@@ -14,25 +14,14 @@ from grassvine.data import split_samples
 from grassvine.engines import Engine
 from grassvine.estimators.axes import incomplete_model, principal_axes, with_signs
 from grassvine.estimators.callbacks import CallbackSupport, fit_with_callbacks
-from grassvine.estimators.fitted import (
-    feature_names,
-    set_feature_attributes,
-    set_run_attributes,
-    warn_disagreement,
-    warn_not_converged,
-)
-from grassvine.estimators.options import (
-    GOSSIP,
-    RandomState,
-    Rho,
-    as_engine,
-    as_network,
-    as_seed,
-    gossip_by_name,
-)
+from grassvine.estimators.fitted import feature_names, set_feature_attributes, set_run_attributes
 from grassvine.estimators.owners import samples_and_owners, split_by_owner, without_owners
 from grassvine.estimators.persistence import PersistentEstimator
+from grassvine.estimators.random_state import RandomState, as_seed
+from grassvine.fits.convergence import warn_disagreement, warn_not_converged
+from grassvine.fits.options import GOSSIP, Rho, as_engine, as_network, gossip_by_name
 from grassvine.foundations.arrays import Array, refuse_huge
+from grassvine.foundations.callers import stack_level
 from grassvine.foundations.errors import DataError, Option, PlanError
 from grassvine.foundations.options import one_of, real_number, whole_number
 from grassvine.models import SubspaceModel
@@ -371,5 +360,5 @@ def _warn_sent_more(sent: int, held: int) -> None:
             f"the agents sent {sent / 1e6:.0f} MB, more than the {held / 1e6:.0f} MB of all "
             "samples; use fewer components, features or agents to send less.",
             UserWarning,
-            stacklevel=4,  # the caller of the decorated fit
+            stacklevel=stack_level(),
         )

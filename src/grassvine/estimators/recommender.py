@@ -2,11 +2,8 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
@@ -28,10 +25,10 @@ from grassvine.data.tables.titles import Titles, with_titles
 from grassvine.datasets import read_ratings
 from grassvine.estimators.fitted import set_run_attributes
 from grassvine.estimators.persistence import PersistentEstimator
-from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError
-from grassvine.models import BayesianSolver, Predictions, RatingsModel
+from grassvine.models import Predictions, RatingsModel
 from grassvine.models.ranking_model import Explanation
+from grassvine.models.rating_measures import RatingMeasures, measure_ratings
 from grassvine.models.ratings import Score
 from grassvine.models.unknown import OnUnknown
 from grassvine.runs import Run
@@ -40,29 +37,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 NEW_USER = "new"  # the id of a user whose ratings are passed to fold_in without one
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Measured:
-    """Ratings and predictions of pairs whose user and item are known, and the errors.
-
-    Attributes
-    ----------
-    truth, predicted : array
-    rmse, mae : float
-        Root mean square and mean absolute error.
-    known : float
-        The share of the pairs asked for.
-    coverage : float or None
-        The share of the ratings inside their 90 % intervals, if the model has intervals.
-    """
-
-    truth: Array
-    predicted: Array
-    rmse: float
-    mae: float
-    known: float
-    coverage: float | None = None
 
 
 class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -270,8 +244,13 @@ class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # t
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return R² of the predictions; ``X`` and ``y`` are as in ``fit``."""
-        users, items, truth, owners = self._triples(X, y)
-        found = self.model_.predict(users, items, self.on_unknown, owners=owners)
+        check_is_fitted(self, "model_")
+        table = self._table(X, y, self._owner_column(X))
+        numbers, users = table.ratings.users_of_values(), table.users_with_owners
+        owners = None if users.owners is None else users.owners.gather(numbers)
+        items = table.items.at(table.ratings.items)
+        found = self.model_.predict(users.at(numbers), items, self.on_unknown, owners=owners)
+        truth = table.ratings.values
         return float(r2_score(truth, found.ratings, sample_weight=sample_weight))
 
     def errors(self, X: Any, y: Any = None) -> dict[str, float]:
@@ -290,7 +269,7 @@ class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # t
         found = self.measure(X, y)
         return {"rmse": found.rmse, "mae": found.mae, "known": found.known}
 
-    def measure(self, X: Any, y: Any = None) -> Measured:
+    def measure(self, X: Any, y: Any = None) -> RatingMeasures:
         """Return the predictions for known users and items, with their errors.
 
         Parameters
@@ -298,32 +277,8 @@ class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # t
         X, y
             Ratings, as in ``fit``.
         """
-        users, items, truth, owners = self._triples(X, y)
-        if self.model_.private is None:
-            raise DataError(
-                "the model was fitted or loaded without users, so its errors cannot be computed; "
-                "add users with partial_fit, preferably from other ratings than these."
-            )
-        level = 0.9 if isinstance(self.model_.shared.solver, BayesianSolver) else None
-        found = self.model_.predict(users, items, "nan", return_interval=level, owners=owners)
-        if not found.known.any():
-            raise DataError(
-                "none of these pairs has a known user and a known item; pass ratings of known ones."
-            )
-        coverage = None
-        if found.lower is not None and found.upper is not None:
-            inside = (truth >= found.lower) & (truth <= found.upper)
-            coverage = float(np.mean(inside[found.known]))
-        truth, predicted = truth[found.known], found.ratings[found.known]
-        wrong = predicted - truth
-        return Measured(
-            truth,
-            predicted,
-            rmse=float(np.sqrt(np.mean(wrong**2))),
-            mae=float(np.mean(np.abs(wrong))),
-            known=float(np.mean(found.known)),
-            coverage=coverage,
-        )
+        check_is_fitted(self, "model_")
+        return measure_ratings(self.model_, self._table(X, y, self._owner_column(X)))
 
     def __sklearn_tags__(self) -> Any:
         """Declare that ids may be strings and that ``y`` is optional."""
@@ -331,15 +286,6 @@ class RatingsEstimator(PersistentEstimator, RegressorMixin, BaseEstimator):  # t
         tags.input_tags.string = True
         tags.target_tags.required = False
         return tags
-
-    def _triples(self, X: Any, y: Any) -> "tuple[pl.Series, pl.Series, Array, pl.Series | None]":
-        """Return users, items, ratings and owners, if any, in the order of the table."""
-        check_is_fitted(self, "model_")
-        table = self._table(X, y, self._owner_column(X))
-        numbers: NDArray[Any] = table.ratings.users_of_values()
-        users, items = table.users_with_owners, table.items.at(table.ratings.items)
-        owners = None if users.owners is None else users.owners.gather(numbers)
-        return users.at(numbers), items, table.ratings.values, owners
 
     def _owner_column(self, X: Any) -> str | None:
         """Return the column of owners, if the estimator names one and the frame has it."""

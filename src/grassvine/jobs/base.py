@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
 from grassvine.engines import Engine, RayEngine
-from grassvine.estimators.options import ENGINES, as_engine
+from grassvine.fits.options import ENGINES
 from grassvine.foundations.errors import Option, PlanError
 from grassvine.foundations.options import one_of
 from grassvine.foundations.watch import Watch
@@ -19,6 +19,7 @@ from grassvine.models import Card
 from grassvine.models.persistence.forms import Model
 from grassvine.protocol import Observer
 from grassvine.report.run_pictures import Tables
+from grassvine.runs import Run
 
 RAY = "ray"
 RAY_ONLY = {"address", "agents_per_actor", "checkpoints", "resume"}
@@ -60,7 +61,7 @@ class EngineOptions:
     def make_engine(self) -> Engine:
         """Return the engine."""
         if self.engine != RAY:
-            return as_engine(self.engine)
+            return ENGINES[self.engine]()
         return RayEngine(
             self.address,
             agents_per_actor=self.agents_per_actor,
@@ -75,8 +76,10 @@ class JobResult:
 
     Attributes
     ----------
-    estimator : estimator
-        The fitted estimator.
+    model : Model
+        The fitted model.
+    run : Run
+        The run that fitted it.
     report : dict
         Results as plain values.
     data_hash : str
@@ -88,17 +91,12 @@ class JobResult:
         ``"held-out predictions"`` or ``"training predictions"``.
     """
 
-    estimator: Any
+    model: Model
+    run: Run
     report: dict[str, Any]
     data_hash: str
     assumed: tuple[str, ...]
     tables: Tables = field(default_factory=dict)
-
-    @property
-    def model(self) -> Model:
-        """The fitted model."""
-        model: Model = self.estimator.model_
-        return model
 
     def card(self, title: str, parameters: dict[str, Any]) -> Card:
         """Return a model card, with the floats of the report as metrics."""
@@ -143,16 +141,16 @@ def stopwatch() -> Iterator[dict[str, float]]:
     spent["cpu_seconds"] = time.process_time() - processor
 
 
-def run_report(estimator: Any, spent: Mapping[str, float]) -> dict[str, Any]:
+def run_report(run: Run, spent: Mapping[str, float]) -> dict[str, Any]:
     """Return the report entries common to all jobs: properties of the run and times."""
     return {
-        "agreement_degrees": estimator.agreement_,
-        "messages": estimator.messages_,
-        "bytes": estimator.bytes_,
+        "agreement_degrees": run.agreement_degrees,
+        "messages": run.history.n_messages,
+        "bytes": run.history.n_bytes,
         **spent,
-        **({} if estimator.recovered_ is None else {"recovered": estimator.recovered_}),
-        "stop_reason": estimator.stop_reason_,
-        "incidents": list(estimator.incidents_),
+        **({} if run.recovered is None else {"recovered": run.recovered}),
+        "stop_reason": run.stop_reason,
+        "incidents": list(run.incidents),
     }
 
 

@@ -7,8 +7,9 @@ import numpy as np
 
 from grassvine.data.tables import RatingTable
 from grassvine.estimators.baselines import DLMaFitCompleter, RTRMCCompleter
-from grassvine.estimators.completion import METHODS, RANK, MatrixCompleter
+from grassvine.estimators.completion import MatrixCompleter
 from grassvine.estimators.recommender import RatingsEstimator
+from grassvine.fits.rating_formulations import METHODS, RANK
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.extras import load_extra
 

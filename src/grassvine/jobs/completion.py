@@ -9,18 +9,22 @@ from grassvine.data.tables import RatingTable
 from grassvine.data.tables.rating_input import Missing
 from grassvine.data.tables.rating_table import Duplicates, SharedUsers
 from grassvine.datasets import read_ratings
-from grassvine.estimators.completion import MatrixCompleter
-from grassvine.estimators.rating_models import Regularization
+from grassvine.fits.options import Rho
+from grassvine.fits.rating_formulations import Regularization, rating_formulation
+from grassvine.fits.ratings import fit_ratings
 from grassvine.foundations.errors import Option, PlanError
 from grassvine.foundations.watch import Watch
 from grassvine.jobs.base import EngineOptions, JobResult, run_report, stopwatch
+from grassvine.models.rating_measures import measure_ratings
 from grassvine.protocol import Observer
 from grassvine.report.run_pictures import run_tables
 
 
 @dataclass(frozen=True, slots=True)
 class CompletionJob(EngineOptions):
-    """Specification of a :class:`MatrixCompleter` fit and its evaluation.
+    """Specification of a fit to ratings and its evaluation.
+
+    It has the parameters of :class:`MatrixCompleter`.
 
     Parameters
     ----------
@@ -39,7 +43,7 @@ class CompletionJob(EngineOptions):
     agents: int | str = 1
     network: str = "ring"
     regularization: Regularization = "auto"
-    rho: float | Literal["auto"] = "auto"
+    rho: Rho = "auto"
     max_iter: int = 400
     learn_choices: bool = True
     holdout: float = 0.0
@@ -82,50 +86,46 @@ class CompletionJob(EngineOptions):
         test: RatingTable | None = None
         if isinstance(data, RatingTable):
             train, test = data.hold_out(self.holdout, self.seed)
+        parts = train.split(self.agents)
         with stopwatch() as spent:
-            estimator = MatrixCompleter(
-                self.rank,
-                method=self.method,
-                agents=self.agents,
+            engine = self.make_engine()
+            fitted = fit_ratings(
+                train,
+                parts,
+                rating_formulation(self, train, len(parts)),
                 network=self.network,
-                regularization=self.regularization,
-                rho=self.rho,
-                max_iter=self.max_iter,
-                learn_choices=self.learn_choices,
-                engine=self.make_engine(),
-                random_state=self.seed,
+                seed=self.seed,
+                engine=engine,
+                observers=observers,
             )
-            estimator.set_observers(*observers).fit(train)
-        fitted = estimator.measure(train) if isinstance(train, RatingTable) else None
-        held_out = None if test is None else estimator.measure(test)
-        n_held_out = 0 if test is None else test.ratings.n_values
-        measured = held_out or fitted
-        tables = measured and run_tables(
-            estimator.validation_path_,
-            measured.truth,
-            measured.predicted,
-            held_out=held_out is not None,
-        )
+        model, run = fitted.model, fitted.run
+        measured = measure_ratings(model, train) if isinstance(train, RatingTable) else None
+        held_out = None if test is None else measure_ratings(model, test)
+        n_held_out = 0 if test is None else test.n_ratings
         report = {
-            "n_users": estimator.n_users_,
-            "n_items": estimator.n_items_,
-            "n_ratings": estimator.n_ratings_ + n_held_out,
+            "n_users": train.n_users,
+            "n_items": len(train.items),
+            "n_ratings": data.n_ratings,
             "n_held_out": n_held_out,
-            "n_agents": estimator.n_agents_,
+            "n_agents": len(parts),
             "network": self.network,
-            "rank": estimator.rank_,
+            "rank": model.shared.rank,
             "method": self.method,
             "seed": self.seed,
-            "train_rmse": fitted and fitted.rmse,
-            "train_mae": fitted and fitted.mae,
+            "train_rmse": measured and measured.rmse,
+            "train_mae": measured and measured.mae,
             "test_rmse": held_out and held_out.rmse,
             "test_mae": held_out and held_out.mae,
             "test_known": held_out and held_out.known,
             "test_coverage": held_out and held_out.coverage,
-            **estimator.model_.shared.solver.facts(),
-            **run_report(estimator, spent),
+            **model.shared.solver.facts(),
+            **run_report(run, spent),
         }
-        return JobResult(estimator, report, data.digest(), data.assumed, tables or {})
+        shown = held_out or measured
+        tables = shown and run_tables(
+            run.validation_path, shown.truth, shown.predicted, held_out=held_out is not None
+        )
+        return JobResult(model, run, report, data.digest(), data.assumed, tables or {})
 
     def _dataset(self, watch: Watch | None) -> RatingDataset:
         """Return the dataset whose parts the agents will read."""

@@ -109,9 +109,9 @@ class ImplicitJob(EngineOptions):
             "method": self.method,
             "seed": self.seed,
             **{name: measured.get(name) for name in _NAMES},
-            **run_report(estimator, spent),
+            **run_report(estimator.run_, spent),
         }
-        return JobResult(estimator, report, data.digest(), data.assumed)
+        return JobResult(estimator.model_, estimator.run_, report, data.digest(), data.assumed)
 
     def _dataset(self, watch: Watch | None) -> RatingDataset:
         """Return the dataset whose parts the agents will read."""

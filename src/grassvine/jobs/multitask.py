@@ -9,7 +9,7 @@ import numpy as np
 from grassvine.data import Tasks, hold_out_samples
 from grassvine.data.tables import TaskTable, read_table, tasks_from_frame
 from grassvine.estimators.multitask import MultitaskRegressor
-from grassvine.estimators.options import Rho
+from grassvine.fits.options import Rho
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError, Option
 from grassvine.foundations.watch import Watch
@@ -105,14 +105,16 @@ class MultitaskJob(EngineOptions):
             "test_rmse": test_errors[0],
             "test_r2": test_errors[1],
             "test_coverage_90": covered,
-            **run_report(estimator, spent),
+            **run_report(estimator.run_, spent),
         }
         samples, targets, tasks = _rows(test if test.n_values else train, data)
         predicted = estimator.model_.predict(samples, tasks, "raise").targets
         tables = run_tables(
             estimator.validation_path_, targets, predicted, held_out=bool(test.n_values)
         )
-        return JobResult(estimator, report, data.digest(), data.assumed, tables)
+        return JobResult(
+            estimator.model_, estimator.run_, report, data.digest(), data.assumed, tables
+        )
 
 
 def _rows(tasks: Tasks, table: TaskTable) -> tuple[Array, Array, Any]:

@@ -7,8 +7,8 @@ import numpy as np
 
 from grassvine.data.tables import read_table
 from grassvine.data.tables.sample_table import SampleTable, samples_from_frame
-from grassvine.estimators.options import Rho
 from grassvine.estimators.pca import EXACT, DecentralizedPCA
+from grassvine.fits.options import Rho
 from grassvine.foundations.watch import Watch
 from grassvine.jobs.base import EngineOptions, JobResult, run_report, stopwatch
 from grassvine.protocol import Observer
@@ -83,6 +83,6 @@ class PCAJob(EngineOptions):
             "seed": self.seed,
             "explained_variance": estimator.explained_variance_.tolist(),
             "explained_variance_ratio": estimator.explained_variance_ratio_.tolist(),
-            **run_report(estimator, spent),
+            **run_report(estimator.run_, spent),
         }
-        return JobResult(estimator, report, data.digest(), data.assumed)
+        return JobResult(estimator.model_, estimator.run_, report, data.digest(), data.assumed)

@@ -119,11 +119,11 @@ def save_run(
         "hashes": {"data": result.data_hash, "result": result_hash(result)},
         "versions": versions(),
     }
-    bases = {f"agent {k}": basis for k, basis in enumerate(result.estimator.subspaces_)}
+    bases = {f"agent {k}": basis for k, basis in enumerate(result.run.bases)}
     files = {
         RECORD: (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode(),
-        PLAN: result.estimator.plan_.to_toml().encode(),
-        HISTORY: result.estimator.history_.to_bytes(),
+        PLAN: result.run.plan.to_toml().encode(),
+        HISTORY: result.run.history.to_bytes(),
         BASES: write_tensors(bases),
         TABLES: write_tensors(
             {
@@ -200,7 +200,7 @@ def rerun(
 
 def result_hash(result: JobResult) -> str:
     """Return the SHA-256 of the history and of all numbers of the model."""
-    digest = hashlib.sha256(result.estimator.history_.to_bytes())
+    digest = hashlib.sha256(result.run.history.to_bytes())
     for part in form_of(result.model).split(result.model):
         if part is not None:
             digest.update(json.dumps(dict(part.numbers), sort_keys=True).encode())

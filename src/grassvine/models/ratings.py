@@ -39,6 +39,7 @@ from grassvine.models.unknown import (
     check_on_unknown,
     warn_unknown,
 )
+from grassvine.sums.implicit.problem import events_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -203,8 +204,7 @@ class RatingsModel(Described):
             return found
         std = np.where(np.isnan(ratings), np.nan, self.deviations_by_number(user, item))
         if return_interval is not None:
-            reach = deviations_of_level(return_interval) * std
-            lower, upper = self._clipped(ratings - reach), self._clipped(ratings + reach)
+            lower, upper = self.interval(ratings, std, return_interval)
             found = replace(found, lower=lower, upper=upper)
         return replace(found, std=std) if return_std else found
 
@@ -232,6 +232,11 @@ class RatingsModel(Described):
     ) -> Array:
         """Return the standard deviation of each prediction; only a Bayesian model has them."""
         return deviations(self.shared, self.private, user, item, watch)
+
+    def interval(self, ratings: Array, std: Array, level: float) -> tuple[Array, Array]:
+        """Return the ends of the intervals around predictions with these standard deviations."""
+        reach = deviations_of_level(level) * std
+        return self._clipped(ratings - reach), self._clipped(ratings + reach)
 
     def recommend(
         self,
@@ -405,12 +410,11 @@ class RatingsModel(Described):
         ratings = self.predict_by_number(whose[shown], flat[shown])
         found["rating"][shown] = ratings
         if isinstance(self.shared.solver, BayesianSolver):
-            reach = deviations_of_level(INTERVAL) * self.deviations_by_number(
-                whose[shown], flat[shown]
-            )
-            for name, end in (("lower", ratings - reach), ("upper", ratings + reach)):
+            std = self.deviations_by_number(whose[shown], flat[shown])
+            ends = self.interval(ratings, std, INTERVAL)
+            for name, end in zip(("lower", "upper"), ends, strict=True):
                 found[name] = np.full(flat.shape, np.nan)
-                found[name][shown] = self._clipped(end)
+                found[name][shown] = end
         return {name: values.reshape(items.shape) for name, values in found.items()}
 
     def similar_items(self, item: object, k: int = 10) -> "pl.DataFrame":
@@ -570,11 +574,6 @@ def _taken(values: Array, numbers: Indices, known: NDArray[np.bool_], otherwise:
     found = np.full(len(numbers), otherwise)
     found[known] = values[numbers[known]]
     return found
-
-
-def events_of(ratings: Ratings) -> Ratings:
-    """Return ratings as events of count 1."""
-    return replace(ratings, values=np.ones(ratings.n_values))
 
 
 def _nobody(n_items: int) -> Ratings:

@@ -4,13 +4,13 @@
 and ``"warn"`` does the same with one warning that counts the unknown ids.
 """
 
-import sys
 import warnings
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grassvine.foundations.callers import stack_level
 from grassvine.foundations.errors import DataError, Option, UnknownIdWarning
 from grassvine.foundations.options import choice
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 OnUnknown: TypeAlias = Literal["warn", "fallback", "nan", "raise"]
 FALLBACK = ("warn", "fallback")
-PACKAGE = __name__.partition(".")[0]
 
 
 def check_on_unknown(on_unknown: object) -> None:
@@ -71,13 +70,5 @@ def warn_unknown(
             Option("on_unknown", "fallback"),
             " to accept this, or 'nan' or 'raise'.",
         ),
-        stacklevel=_outside(),
+        stacklevel=stack_level(),
     )
-
-
-def _outside() -> int:
-    """Return the stack level of the code that called this package, for ``warnings.warn``."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == PACKAGE:
-        level, frame = level + 1, frame.f_back
-    return level

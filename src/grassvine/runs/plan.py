@@ -100,6 +100,11 @@ class Plan:
 
     def agent(self, number: int, problem: Problem) -> Agent:
         """Create the agent for a problem."""
+        if not isinstance(problem, Problem):
+            raise PlanError(
+                f"agent {number} has no problem: got a {type(problem).__name__}; pass a problem "
+                "such as CompletionProblem(ratings), or a function that returns one."
+            )
         if problem.n_items != self.n_items:
             raise PlanError(
                 f"the problem of agent {number} has {problem.n_items} items but the plan has "

@@ -216,13 +216,6 @@ class _AgentFactory:
 
     @cached_property
     def _problem(self) -> Problem:
-        if isinstance(self.source, Problem):
-            return self.source
-        problem: object = self.source() if callable(self.source) else self.source
-        if not isinstance(problem, Problem):
-            where = "its function returned" if callable(self.source) else "got"
-            raise PlanError(
-                f"agent {self.number} has no problem: {where} a {type(problem).__name__}; pass a "
-                "problem such as CompletionProblem(ratings), or a function that returns one."
-            )
-        return problem
+        """The problem; a function that loads it is called here, where the agent runs."""
+        source = self.source
+        return source() if callable(source) and not isinstance(source, Problem) else source

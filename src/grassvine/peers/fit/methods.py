@@ -7,9 +7,9 @@ from typing import cast
 import numpy as np
 from numpy.random import Generator
 
-from grassvine.estimators.options import gossip_by_name
 from grassvine.estimators.pca import TOLERANCE
-from grassvine.estimators.rating_models import bayesian, biased
+from grassvine.fits.options import gossip_by_name
+from grassvine.fits.rating_formulations import bayesian, biased
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import PlanError
 from grassvine.gossip import Gossip, GrowingRho

@@ -7,7 +7,7 @@ import numpy as np
 
 from grassvine.data.ids import Ids
 from grassvine.data.ratings import Ratings
-from grassvine.estimators.completion import CONSENSUS_SHARE
+from grassvine.fits.rating_formulations import CONSENSUS_SHARE
 from grassvine.foundations.arrays import Array
 from grassvine.gossip import Gossip
 from grassvine.models import BiasedSolver, ItemPart, RatingsModel, SubspaceSolver, UserPart

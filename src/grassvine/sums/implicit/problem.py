@@ -1,7 +1,7 @@
 """One agent's events: the sums that fits of implicit feedback need."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import ModuleType
 
@@ -170,6 +170,16 @@ def refuse_counts(counts: Array) -> None:
             f"{len(bad)} of {len(counts)} counts are not positive (such as {counts[bad[0]]:g}); "
             "leave out pairs without an event, and count the others from 1."
         )
+
+
+def events_of(ratings: Ratings) -> Ratings:
+    """Return ratings as events of count 1."""
+    return replace(ratings, values=np.ones(ratings.n_values))
+
+
+def problem_of_choices(ratings: Ratings) -> ImplicitProblem:
+    """Return the problem of what users chose to rate, whatever their ratings are."""
+    return ImplicitProblem(events_of(ratings))
 
 
 def as_implicit_problem(problem: Problem) -> ImplicitProblem:

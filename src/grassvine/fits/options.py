@@ -1,4 +1,4 @@
-"""Options that estimators accept by name: networks, engines, variants of gossip; random seeds."""
+"""Options of a fit that are given by name: networks, engines, variants of gossip."""
 
 import warnings
 from collections.abc import Callable, Mapping
@@ -6,12 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-import numpy as np
-from sklearn.exceptions import EfficiencyWarning
-from sklearn.utils import check_random_state
-
 from grassvine.averaging import REXTRA, Tracked
 from grassvine.engines import Engine, LocalEngine, RayEngine, ThreadsEngine
+from grassvine.foundations.callers import stack_level
 from grassvine.foundations.errors import NetworkError, Option, PlanError
 from grassvine.foundations.options import one_of, whole_number
 from grassvine.gossip import (
@@ -23,9 +20,6 @@ from grassvine.gossip import (
 )
 from grassvine.networks import Network, complete, erdos_renyi, exponential, grid, path, ring, star
 from grassvine.protocol import Method
-
-# A random seed; None draws a new one at each fit.
-RandomState: TypeAlias = int | np.random.RandomState | None
 
 MANY_AGENTS = 50
 DEEP = 3  # times the height of the tree of an exponential network
@@ -86,11 +80,13 @@ def as_network(network: str | Network, n_agents: int, method: Method) -> Network
     if getattr(method, "works_alone", False) and n_agents >= MANY_AGENTS:
         height, low = network.tree.height, exponential(n_agents).tree.height
         if height > DEEP * low:
+            from sklearn.exceptions import EfficiencyWarning  # slow to import
+
             warnings.warn(
                 f"the spanning tree of these {n_agents} agents has height {height}, so every sum "
                 f"takes {2 * height} slots; the network 'exponential' needs {2 * low}, 'star' 2.",
                 EfficiencyWarning,
-                stacklevel=4,  # the caller of the decorated fit
+                stacklevel=stack_level(),
             )
     return network
 
@@ -147,10 +143,3 @@ def gossip_by_name(
     if name == "gossip":
         return with_growing_rho(squares, n_agents, max_iter)
     return GOSSIP[name](share * squares / n_agents, max_iter, n_agents)
-
-
-def as_seed(random_state: RandomState) -> int:
-    """Return the random seed of a fit; None draws a new one at each fit."""
-    if isinstance(random_state, int) and not isinstance(random_state, bool):
-        return whole_number("random_state", random_state, least=0)
-    return int(check_random_state(random_state).randint(2**31 - 1))

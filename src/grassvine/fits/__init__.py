@@ -1,0 +1,1 @@
+"""Fits: from a table, divided among agents, to a model. Commands and estimators share them."""
