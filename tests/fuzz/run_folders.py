@@ -25,11 +25,9 @@ from grassvine.jobs.run_folder import (
     PLAN,
     RECORD,
     TABLES,
-    SavedRun,
-    load_run,
-    rerun,
     save_run,
 )
+from grassvine.jobs.saved_run import SavedRun, load_run, rerun
 
 COUNT = 10_000
 FILES = (RECORD, PLAN, HISTORY, BASES, TABLES)

@@ -22,7 +22,7 @@ def plot(
     as_json: AsJson = False,
 ) -> None:
     """Plot a run: cost, error, network, predictions; for gossip, agreement and angles."""
-    from grassvine.jobs.run_folder import load_run
+    from grassvine.jobs.saved_run import load_run
     from grassvine.report.run_pictures import write_run_pictures
 
     saved = load_run(run)
@@ -59,8 +59,8 @@ def rerun(
     The run is repeated on the local engine, whichever engine it used, unless --engine names one.
     """
     from grassvine.jobs.base import EngineOptions
-    from grassvine.jobs.run_folder import load_run
-    from grassvine.jobs.run_folder import rerun as repeat
+    from grassvine.jobs.saved_run import load_run
+    from grassvine.jobs.saved_run import rerun as repeat
 
     chosen = EngineOptions(engine=engine, address=address, agents_per_actor=agents_per_actor)
     saved = load_run(run)

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from grassvine.engines import Engine, RayEngine
 from grassvine.fits.options import ENGINES
@@ -110,7 +110,9 @@ class JobResult:
 
 
 class Job(Protocol):
-    """A job: reads its data and fits an estimator."""
+    """A job: reads its data and fits a model."""
+
+    command: ClassVar[str]  # the command that it belongs to
 
     @property
     def data(self) -> str:

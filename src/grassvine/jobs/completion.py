@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from grassvine.data.stored import RatingDataset
 from grassvine.data.tables import RatingTable
@@ -36,6 +36,8 @@ class CompletionJob(EngineOptions):
     stored : bool, default=False
         Whether every agent reads its own part of a Parquet dataset and no process reads all of it.
     """
+
+    command: ClassVar[str] = "complete"
 
     data: str
     rank: int | Literal["auto"] | None = None

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -39,6 +39,8 @@ class ImplicitJob(EngineOptions):
     stored : bool, default=False
         Whether every agent reads its own part of a Parquet dataset and no process reads all of it.
     """
+
+    command: ClassVar[str] = "implicit"
 
     data: str
     rank: int | Literal["auto"] = "auto"

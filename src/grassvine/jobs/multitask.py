@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -33,6 +33,8 @@ class MultitaskJob(EngineOptions):
     holdout : float, default=0.0
         Fraction of each task's samples to hold out.
     """
+
+    command: ClassVar[str] = "multitask"
 
     data: str
     target: str

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -28,6 +29,8 @@ class PCAJob(EngineOptions):
     agents : int or str
         Number of agents, or the column that names the owner of each sample.
     """
+
+    command: ClassVar[str] = "pca"
 
     data: str
     components: int | float = 2
