@@ -23,9 +23,15 @@ from grassvine.foundations.arrays import Array, Indices
 
 JITTER = 1e-13
 
-_compiled: Callable[..., Any] = njit(
-    cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"}
-)
+_OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "fastmath": {"reassoc", "contract", "nsz"},
+}
+_compiled: Callable[..., Any] = njit(cache=True, **_OPTIONS)
+# What kernels call is inlined, and compiled with each of them. A call would lead to whichever copy
+# the process has loaded, whose sums may be in another order: other bits with a filled cache.
+_inlined: Callable[..., Any] = njit(forceinline=True, **_OPTIONS)
 
 
 @_compiled
@@ -228,7 +234,7 @@ def block_users(
                     place += 1
 
 
-@_compiled
+@_inlined
 def _scratch(first: int, last: int, starts: Indices, rank: int) -> tuple[Array, Array, Array]:
     """Allocate buffers for the rows of any user, their products and a Cholesky factor."""
     longest = 0
@@ -239,7 +245,7 @@ def _scratch(first: int, last: int, starts: Indices, rank: int) -> tuple[Array, 
     return rows, np.empty((height, height)), np.empty((rank, rank))
 
 
-@_compiled
+@_inlined
 def _gather(items: Any, values: Array, start: int, count: int, basis: Array, rows: Array) -> None:
     """Copy the rows of a user's items, one column per rating, with the ratings below them."""
     rank = basis.shape[1]
@@ -250,7 +256,7 @@ def _gather(items: Any, values: Array, start: int, count: int, basis: Array, row
         rows[rank, k] = values[start + k]
 
 
-@_compiled
+@_inlined
 def _gram(rows: Array, count: int, products: Array) -> None:
     """Compute the lower triangle of rows·rowsᵀ in 3×3 blocks, with nine sums in registers."""
     for i in range(0, rows.shape[0], 3):
@@ -273,7 +279,7 @@ def _gram(rows: Array, count: int, products: Array) -> None:
             products[i + 2, j], products[i + 2, j + 1], products[i + 2, j + 2] = s20, s21, s22
 
 
-@_compiled
+@_inlined
 def _factorise(products: Array, rank: int, lam: float, ridge: Array, factor: Array) -> None:
     """Compute the Cholesky factor L of S = LLᵀ, with its diagonal stored as reciprocals.
 
@@ -295,7 +301,7 @@ def _factorise(products: Array, rank: int, lam: float, ridge: Array, factor: Arr
                 factor[a, a] = 1.0 / np.sqrt(max(rest, 0.0) + JITTER * trace)
 
 
-@_compiled
+@_inlined
 def _solve(factor: Array, rank: int, right: Array, solution: Array) -> None:
     """Solve LLᵀx = right."""
     for a in range(rank):
@@ -310,7 +316,7 @@ def _solve(factor: Array, rank: int, right: Array, solution: Array) -> None:
         solution[a] = rest * factor[a, a]
 
 
-@_compiled
+@_inlined
 def _combine(rows: Array, count: int, weights: Array, out: Array) -> None:
     """Compute u·w for each rating."""
     for k in range(count):

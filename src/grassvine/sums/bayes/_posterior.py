@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 from grassvine.foundations.arrays import Array
-from grassvine.problems._kernels import _compiled, _factorise, _solve
+from grassvine.problems._kernels import _factorise, _inlined, _solve
 
 
-@_compiled
+@_inlined
 def _gather(
     items: Any, values: Array, start: int, count: int, item_rows: Array, rows: Array
 ) -> None:
@@ -22,7 +22,7 @@ def _gather(
         targets[k] = item_rows[item, width - 1] * values[start + k] - item_rows[item, width]
 
 
-@_compiled
+@_inlined
 def _features(
     rows: Array, count: int, mean_factors: Array, choice_count: float, features: Array
 ) -> None:
@@ -38,7 +38,7 @@ def _features(
     features[rank] = 1.0
 
 
-@_compiled
+@_inlined
 def _expected(features: Array, coefficients: Array, centre: Array) -> None:
     """Compute h = F K."""
     for b in range(len(centre)):
@@ -48,7 +48,7 @@ def _expected(features: Array, coefficients: Array, centre: Array) -> None:
             centre[b] += features[a] * coefficients[a, b]
 
 
-@_compiled
+@_inlined
 def _add_spread(
     items: Any,
     start: int,
@@ -74,7 +74,7 @@ def _add_spread(
     return squares
 
 
-@_compiled
+@_inlined
 def _posterior(
     products: Array,
     squares: float,
@@ -115,7 +115,7 @@ def _posterior(
     return tau, expected, fit
 
 
-@_compiled
+@_inlined
 def _invert(factor: Array, width: int, scale: float, inverse: Array, product: Array) -> None:
     """Compute scale·(LLᵀ)⁻¹ from a Cholesky factor whose diagonal is stored as reciprocals."""
     for a in range(width):
@@ -139,7 +139,7 @@ def _invert(factor: Array, width: int, scale: float, inverse: Array, product: Ar
             product[b, a] = product[a, b]
 
 
-@_compiled
+@_inlined
 def _multiply(matrix: Array, rows: Array, count: int, width: int, out: Array) -> None:
     """Compute matrix·rows in 3×3 blocks; the matrix is symmetric, padded with zeros."""
     for i in range(0, width, 3):

@@ -19,6 +19,7 @@ from grassvine.problems._kernels import (
     _compiled,
     _factorise,
     _gram,
+    _inlined,
     _scratch,
     _solve,
 )
@@ -122,7 +123,7 @@ def solve_users(
         _solve(factor, rank, right, solutions[user])
 
 
-@_kernel
+@_inlined
 def _prepare(
     items: Any,
     confidences: Array,

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from grassvine.foundations.arrays import Array, Indices
+from grassvine.problems._kernels import _inlined
 from grassvine.sums.biased._kernels import _kernel
 
 JITTER = 1e-15
@@ -81,7 +82,7 @@ def pass_over_users(
     totals[0] += error_sum
 
 
-@_kernel
+@_inlined
 def _moments(
     items: Any,
     values: Array,
@@ -106,7 +107,7 @@ def _moments(
                 place += 1
 
 
-@_kernel
+@_inlined
 def _invert(matrix: Array, inverse: Array) -> None:
     """Invert a positive definite matrix, of which the lower triangle is given and overwritten."""
     rank = len(matrix)
