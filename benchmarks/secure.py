@@ -52,14 +52,14 @@ class Setting:
     tables: list[pl.DataFrame]
 
 
-def films(regularization: float | str) -> Setting:
+def films(method: str, **options: float | str) -> Setting:
     """MovieLens-1M at rank 10; each user is at one of the members."""
     table = load_ratings("ml-1m")
     users, items = table.ratings.users_of_values(), table.ratings.items
     frame = pl.DataFrame(
         {"user": users, "item": items.astype(np.int64), "rating": table.ratings.values}
     )
-    choice = MethodChoice.of("ratings", "exact", {"regularization": regularization})
+    choice = MethodChoice.of("ratings", method, options)
     learning = Learning(
         "ratings", tuple(range(len(table.items))), 10, choice, 1.0, 5.0, holdout=HOLDOUT
     )
@@ -67,7 +67,7 @@ def films(regularization: float | str) -> Setting:
     return Setting(learning, [frame.filter(pl.Series(house[users] == k)) for k in range(N_MEMBERS)])
 
 
-def related(name: str, rank: int) -> Setting:
+def related(name: str, method: str, rank: int = 3) -> Setting:
     """Tasks in turn at one of the members."""
     tasks = load_tasks(name)
     names = tuple(f"f{k}" for k in range(tasks.n_items))
@@ -77,7 +77,7 @@ def related(name: str, rank: int) -> Setting:
         )
         for number, (x, y) in enumerate(zip(tasks.features, tasks.targets, strict=True))
     ]
-    choice = MethodChoice.of("tasks", "exact", {})
+    choice = MethodChoice.of("tasks", method, {})
     learning = Learning("tasks", names, rank, choice, target="y", task="task", holdout=0.3)
     return Setting(learning, [pl.concat(frames[k::N_MEMBERS]) for k in range(N_MEMBERS)])
 
@@ -100,10 +100,13 @@ def most_rated(count: int) -> "np.ndarray[Any, Any]":
 
 
 SETTINGS: dict[str, Callable[[], Setting]] = {
-    "ml-1m": lambda: films(30.0),
-    "ml-1m auto": lambda: films("auto"),
-    "school": lambda: related("school", 3),
-    "parkinsons": lambda: related("parkinsons", 3),
+    "ml-1m": lambda: films("bayes"),
+    "ml-1m map": lambda: films("map", regularization=30.0),
+    "ml-1m map auto": lambda: films("map", regularization="auto"),
+    "school": lambda: related("school", "bayes"),
+    "school exact": lambda: related("school", "exact"),
+    "parkinsons": lambda: related("parkinsons", "bayes"),
+    "parkinsons exact": lambda: related("parkinsons", "exact"),
     "digits": lambda: components(load_digits().data, 10),
     "films": lambda: components(most_rated(500), 10),
 }

@@ -17,12 +17,12 @@ from tests.engines.peers.loopback_engine import LoopbackEngine
 from tests.sums.cases import (
     CASES,
     Case,
+    assert_arithmetic_differs,
     assert_equal_up_to_rounding,
     deciding_itself,
     descent_to_rounding,
     largest_difference,
     learned,
-    some_bits_differ,
 )
 
 import grassvine as gv
@@ -60,7 +60,7 @@ def assert_they_stay_together(name: str, case: Case, engine: LoopbackEngine) -> 
         f"peers: {name}: {states[0]['updates'].item()} sums, {largest_difference(states):.1e}\n"
     )
     assert_equal_up_to_rounding(states)
-    assert some_bits_differ(states)
+    assert_arithmetic_differs(name, states)
 
 
 @pytest.mark.parametrize("name", FEW)

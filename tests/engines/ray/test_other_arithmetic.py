@@ -15,9 +15,9 @@ from tests.engines.machines import DIFFERENT, Machine, other_numpy, why_no_other
 from tests.engines.ray.different_nodes import DIGESTS, different_nodes, run_cases
 from tests.sums.cases import (
     CASES,
+    assert_arithmetic_differs,
     assert_equal_up_to_rounding,
     largest_difference,
-    some_bits_differ,
 )
 
 pytestmark = [
@@ -57,7 +57,7 @@ def test_agents_on_different_nodes_stay_together(name: str, ran: Ran) -> None:
         f"Ray: {name}: {states[0]['updates'].item()} sums, {largest_difference(states):.1e}\n"
     )
     assert_equal_up_to_rounding(states)
-    assert some_bits_differ(states)
+    assert_arithmetic_differs(name, states)
 
 
 def test_each_node_computed_as_its_machine_does(ran: Ran) -> None:
