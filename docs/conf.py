@@ -27,7 +27,7 @@ extensions = [
     "mathml",
     "repository_links",
 ]
-exclude_patterns = ["_build", "tutorials", "gallery/**/*.ipynb", "gallery/**/*.py"]
+exclude_patterns = ["_build", "gallery/**/*.ipynb", "gallery/**/*.py"]
 templates_path = ["_templates"]
 repository = REPOSITORY
 

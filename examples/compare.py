@@ -1,15 +1,17 @@
 """
-Which method for my ratings?
-============================
+Comparing methods properly
+==========================
 
 Compare several matrix completion methods by cross-validation on the same folds, as with any
-scikit-learn regressors: X has the columns user and item, y the ratings.
+scikit-learn regressors: X has the columns user and item, y the ratings. On the same folds, errors
+can be subtracted pair by pair, which says more than two means with their spreads.
 """
 
 # %%
 # Synthetic ratings with item biases, user biases and tastes of rank 3.
 from importlib.util import find_spec
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, RegressorMixin
@@ -73,8 +75,30 @@ if find_spec("cmfrec"):
 # %%
 # Three-fold cross-validation; smaller is better.
 folds = KFold(3, shuffle=True, random_state=0)
-rows = {}
+rows, errors = {}, {}
 for name, method in methods.items():
     rmse = -cross_val_score(method, X, y, cv=folds, scoring="neg_root_mean_squared_error")
+    errors[name] = rmse
     rows[name] = {"RMSE": rmse.mean(), "sd over folds": rmse.std()}
 print(pd.DataFrame(rows).T.round(3).to_string())
+
+# %%
+# Differences from the default, fold by fold. All folds agree on the order, although the errors of
+# one method differ between folds by as much as those of some methods do.
+_, ax = plt.subplots(figsize=(7, 3.2), layout="constrained")
+others = [name for name in errors if name not in ("bayes", "item means")]
+for place, name in enumerate(others):
+    difference = errors[name] - errors["bayes"]
+    ax.plot(difference, [place] * len(difference), "o", color="tab:blue", alpha=0.7)
+    ax.plot(difference.mean(), place, "|", color="black", markersize=18)
+ax.axvline(0, color="tab:gray")
+ax.set_yticks(range(len(others)), others)
+ax.set(xlabel="RMSE minus that of bayes, on the same fold", ylim=(len(others) - 0.5, -0.5))
+plt.show()
+
+# %%
+# **What to see.** One dot per fold, a bar for the mean; right of the line is worse than the
+# default. ``map`` has the same model and is close. The formulations without biases, which
+# exact-subspace, gossip and RTRMC share, lose about 0.04; gossip by six agents equals RTRMC by one
+# owner. D-LMaFit has no regularisation. Other data may give another ranking: run the comparison on
+# yours, with ``RepeatedKFold`` if differences are small.

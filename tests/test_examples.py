@@ -1,4 +1,4 @@
-"""The scripts of examples/ run and print what their tutorials say."""
+"""The examples of the gallery run and print the numbers that their words rest on."""
 
 import contextlib
 import io
@@ -12,25 +12,42 @@ import matplotlib
 import pytest
 
 ROOT = Path(__file__).parents[1]
-TUTORIALS = ROOT / "docs" / "tutorials"
-NAMES = ("ratings", "clicks", "tasks", "pca", "own_problem", "own_network", "compare")
+NAMES = (
+    "ratings",
+    "owners",
+    "clicks",
+    "digits",
+    "sensors",
+    "tasks",
+    "pca",
+    "own_network",
+    "bytes",
+    "asynchronous",
+    "own_problem",
+    "losses",
+    "compare",
+)
 NUMBER = r"-?\d+(?:\.\d+)?(?:e[+-]\d+)?"
-RELATIVE = 5e-2
-ROUNDING = 1e-9
-OPTIONAL = ("cmfrec",)  # takes a C compiler to install, so that most machines go without
 
 
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
     """Run each script once, in an empty folder, and return what it prints."""
     matplotlib.use("Agg")
+    from matplotlib import pyplot
+
     kept: dict[str, str] = {}
 
     def run(name: str) -> str:
         if name not in kept:
             text = io.StringIO()
             folder = tmp_path_factory.mktemp(name)
-            with contextlib.chdir(folder), contextlib.redirect_stdout(text):
+            with (
+                contextlib.chdir(folder),
+                contextlib.redirect_stdout(text),
+                pytest.MonkeyPatch.context() as patch,
+            ):
+                patch.setattr(pyplot, "show", pyplot.close)  # there may be a screen
                 runpy.run_path(str(ROOT / "examples" / f"{name}.py"), run_name="__main__")
             kept[name] = text.getvalue()
         return kept[name]
@@ -56,6 +73,8 @@ def test_shops_learn_more_together_and_know_a_new_person(printed: Callable[[str]
     favourites = re.findall(r"person 1\s+(romance \d+)\s+[\d.]+\s+\d\s+True", text)
     assert len(favourites) == 3
     assert f"from the saved model: {', '.join(favourites)}\n" in text
+    # 468 ratings: the share is known to .014 (one standard deviation).
+    assert 0.86 < figure(text, "in their intervals:") < 0.94
 
 
 def test_shops_recommend_more_together_than_alone(printed: Callable[[str], str]) -> None:
@@ -76,6 +95,7 @@ def test_schools_predict_better_together(printed: Callable[[str], str]) -> None:
     assert figure(text, "folded in") > figure(text, "by itself") + 0.2
     assert 0.87 < figure(text, "90 % interval:") < 0.94
     assert figure(text, "schools agree to") < 1e-9
+    assert figure(text, "schools that gain:") > 0.8
 
 
 def test_components_are_those_of_scikit_learn(printed: Callable[[str], str]) -> None:
@@ -83,11 +103,9 @@ def test_components_are_those_of_scikit_learn(printed: Callable[[str], str]) -> 
     # Components are known to about the tolerance 1e-13 over the relative gap of the spectrum.
     assert figure(text, "an entry of the components:") < 1e-10
     assert figure(text, "exact:") < 1e-8
-    assert figure(text, "gossip:") < 15 < 45 < figure(text, "each place alone:")
-    assert figure(text, "from 16 components:") > 0.93
-    holed = figure(text, "pixels missing:")
-    assert holed < 0.7 * figure(text, "with means in their places:")
-    assert figure(text, "error of the expected pixels:") < 0.7 * figure(text, "error of means:")
+    assert figure(text, "gossip:") < 15 < 25 < figure(text, "each clinic alone:")
+    assert figure(text, "from 5 components:") > 0.93
+    assert figure(text, "benign in the first clinic:") > 0.9 > figure(text, "in the last:")
 
 
 def test_an_own_cost_is_checked_and_resists_outliers(printed: Callable[[str], str]) -> None:
@@ -129,114 +147,65 @@ def test_all_methods_beat_item_means_and_exact_beats_all_of_ours(
     assert max(errors.values()) < 0.75 * figure(text, "\nitem means")
 
 
+def test_small_owners_gain_most_and_none_loses(printed: Callable[[str], str]) -> None:
+    text = printed("owners")
+    smallest, largest = figure(text, "the smallest shop gains"), figure(text, "the largest")
+    assert smallest > 0.5 > 0.1 > largest > -0.02  # measured .61 and .02
+
+
+def test_all_places_fill_holes_that_one_cannot(printed: Callable[[str], str]) -> None:
+    text = printed("digits")
+    together, alone = figure(text, "error of all places:"), figure(text, "error of place 0 alone:")
+    assert together < 0.7 * min(alone, figure(text, "error of means:"))
+
+
+def test_gaps_are_filled_almost_to_the_noise(printed: Callable[[str], str]) -> None:
+    text = printed("sensors")
+    # The noise is 0.3 degrees; eighteen hours of a day determine its three numbers well.
+    assert 0.28 < figure(text, "error of together:") < 0.4
+    assert figure(text, "error of straight line:") > 1.0
+
+
+def test_the_exact_method_sends_the_fewest_bytes(printed: Callable[[str], str]) -> None:
+    text = printed("bytes")
+    lines = {line.split(":")[0]: line for line in text.splitlines()}
+    needed = {name: figure(line, "below 1e-8 after") for name, line in lines.items()}
+    assert set(needed) == {"gossip, ρ=1000", "averaging (Tracked)", "exact"}
+    assert needed["exact"] < needed["gossip, ρ=1000"] < needed["averaging (Tracked)"]
+    assert all(figure(line, "error") < 2e-12 for line in lines.values())
+
+
+def test_own_clocks_change_updates_but_not_the_result(printed: Callable[[str], str]) -> None:
+    text = printed("asynchronous")
+    found = re.findall(rf": (\d+) to (\d+) updates per agent, error ({NUMBER})", text)
+    assert len(found) == 3
+    (_, _, common), (_, _, own), (fewest, most, slow) = found
+    assert max(float(common), float(own), float(slow)) < 2e-12
+    assert int(fewest) < 0.6 * int(most)
+    assert "the same bits from the record: True" in text
+
+
+def test_lost_agents_are_restored_to_the_same_bits(printed: Callable[[str], str]) -> None:
+    text = printed("losses")
+    assert "exact: 4 losses, the same bits: True" in text
+    assert "gossip: 4 losses, the same bits: True" in text
+
+
 @pytest.mark.parametrize("name", NAMES)
-def test_a_tutorial_shows_its_script_and_what_that_prints(
-    name: str, printed: Callable[[str], str]
-) -> None:
-    page = (TUTORIALS / f"{name}.md").read_text()
+def test_every_figure_has_words_on_what_to_see(name: str) -> None:
     script = (ROOT / "examples" / f"{name}.py").read_text()
-    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", page, re.M | re.S)
-    code = [text for kind, text in blocks if kind == "python"]
-    output = [line for kind, text in blocks if kind == "text" for line in text.splitlines()]
-    assert code and output
-    for text in code:
-        assert text in script, f"{name}.md shows code that is not in {name}.py:\n{text}"
-    lines = printed(name).splitlines()
-    output = [line for line in output if not left_out(line, lines)]
-    wrong = differences(output, lines)
-    assert not wrong, "\n".join([f"{name}.md does not show what {name}.py prints:", *wrong])
+    figures = script.split("plt.show()\n")[1:]
+    assert figures
+    for after in figures:
+        words = after.split("# %%\n")[1]
+        assert words.startswith("# **What to see.** "), f"{name} does not say what a figure shows"
 
 
-def differences(shown: list[str], lines: list[str]) -> list[str]:
-    """Tell which lines shown are not those printed: other words, or numbers too far away."""
-    shown, lines = [line for line in shown if plain(line)], [line for line in lines if plain(line)]
-    wrong = [
-        f"  shown:   {one.strip()}\n  printed: {other.strip()}"
-        for one, other in zip(shown, lines, strict=False)
-        if plain(one) != plain(other)
-        or not all(map(close, re.findall(NUMBER, one), re.findall(NUMBER, other)))
-    ]
-    if len(shown) != len(lines):
-        wrong.append(f"  {len(shown)} lines are shown, {len(lines)} are printed")
-    return wrong
-
-
-def close(shown: str, printed: str) -> bool:
-    """Tell whether a number is printed as shown, but for what another machine may change.
-
-    Sums in another order change last digits, and an iteration that has not converged carries that
-    further: 5 %, and one unit of the last digit for the rounding of what is printed. Whole numbers
-    are counts, ranks and names, and have no such unit. Below 1e-9 all that a number says is that
-    nothing is left but rounding.
-    """
-    wanted, found = float(shown), float(printed)
-    return abs(found - wanted) <= RELATIVE * abs(wanted) + last_digit(shown) + ROUNDING
-
-
-def last_digit(number: str) -> float:
-    """Return the unit of the last digit of a printed number, 0 for a whole one."""
-    digits, _, power = number.partition("e")
-    if not power and "." not in digits:
-        return 0.0
-    return float(10.0 ** (int(power or 0) - len(digits.partition(".")[2])))
-
-
-def left_out(line: str, lines: list[str]) -> bool:
-    """Tell whether a line shown is one that a script prints only where an extra is installed."""
-    return any(
-        line.startswith(start) and not any(other.startswith(start) for other in lines)
-        for start in OPTIONAL
-    )
-
-
-def plain(line: str) -> str:
-    """Return a printed line without its numbers and spaces."""
-    return re.sub(r"\s+", " ", re.sub(NUMBER, "#", line)).strip()
-
-
-@pytest.mark.parametrize(
-    ("shown", "same", "other"),
-    [
-        ("together: 0.57 stars", "together:  0.58 stars", "together: 0.62 stars"),
-        ("explained 0.487", "explained 0.470", "explained 0.460"),
-        ("explained -0.02", "explained -0.01", "explained 0.02"),
-        ("67.0 degrees", "70.4 degrees", "70.6 degrees"),
-        ("Mia crime 10 4.758", "Mia crime 10 4.6", "Mia crime 9 4.758"),
-        ("84 slots", "84 slots", "90 slots"),
-        ("rank 3", "rank 3", "rank 4"),
-        ("error 4e-09", "error 5e-09", "error 6.5e-09"),
-        ("error 9e-16", "error 0e+00", "error 2e-09"),
-        ("error 5e-05", "error 6e-05", "error 5e-04"),
-        ("5 degrees", "5 degrees", "nan degrees"),
-        ("5 degrees", "5 degrees", "5 radians"),
-    ],
-)
-def test_a_wrong_number_in_a_tutorial_is_seen(shown: str, same: str, other: str) -> None:
-    assert not differences([shown], [same])
-    assert differences([shown], [other])
-    assert differences([shown, shown], [same, other])
-    assert differences([shown], [same, same])
-
-
-def test_a_wrong_number_on_a_true_page_is_seen(printed: Callable[[str], str]) -> None:
-    lines = printed("tasks").splitlines()
-    places = [(row, found) for row, line in enumerate(lines) for found in re.finditer(NUMBER, line)]
-    assert len(places) >= 14
-    for row, found in places:
-        true = float(found[0])
-        false = f"{true + max(0.2 * abs(true), 0.05):.8g}"  # beyond 5 % and the last digit
-        line = lines[row][: found.start()] + false + lines[row][found.end() :]
-        assert differences([*lines[:row], line, *lines[row + 1 :]], lines), line
-
-
-def test_tutorials_are_listed_and_their_links_lead_somewhere() -> None:
-    index = (TUTORIALS / "README.md").read_text()
-    for name in NAMES:
-        assert f"({name}.md)" in index and f"../../examples/{name}.py" in index
-    assert "docs/tutorials/README.md" in (ROOT / "README.md").read_text()
-    for page in TUTORIALS.glob("*.md"):
-        for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
-            assert (page.parent / link).exists(), f"{page.name} links to {link}"
+def test_the_gallery_has_a_place_for_every_example() -> None:
+    gallery = runpy.run_path(str(ROOT / "docs" / "_extensions" / "gallery_limits.py"))
+    scripts = {path.stem for path in (ROOT / "examples").glob("*.py")}
+    assert set(gallery["ORDER"]) == scripts == set(NAMES)
+    assert len(NAMES) >= 12
 
 
 def test_three_clinics_end_with_the_subspace_of_one_owner(

@@ -7,11 +7,17 @@ from types import FrameType
 SECONDS = 30
 ORDER = (
     "ratings",
+    "owners",
     "clicks",
-    "own_network",
+    "digits",
+    "sensors",
     "tasks",
     "pca",
+    "own_network",
+    "bytes",
+    "asynchronous",
     "own_problem",
+    "losses",
     "compare",
 )
 

@@ -16,6 +16,7 @@ PAGES = {
     "CHANGELOG.md": "/changelog.md",
     "SECURITY.md": "/security.md",
     "docs/decisions": "/decisions/index.md",
+    "examples": "/gallery/index.rst",
 }
 
 
@@ -49,8 +50,6 @@ def target(link: re.Match[str], root: Path, folder: Path, repository: str) -> st
     name = path.relative_to(root).as_posix()
     if name in PAGES:
         return f"]({PAGES[name]}{anchor})"
-    if name.startswith("docs/tutorials/"):
-        return f"](/gallery/{'index' if path.stem == 'README' else path.stem}.rst)"
     if name.startswith("docs/") and path.is_file():
         return f"](/{name.removeprefix('docs/')}{anchor})"
     if name.startswith("examples/") and path.suffix == ".py" and path.parent.name == "examples":
