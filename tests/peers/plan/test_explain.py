@@ -24,7 +24,7 @@ from grassvine.peers.plan.explain import (
     explain,
 )
 from grassvine.peers.plan.group_plan import HEADER, GroupPlan
-from grassvine.peers.plan.messages import kinds_of, largest_message, n_totals
+from grassvine.peers.plan.messages.kinds import kinds_of, largest_message, n_totals
 from grassvine.protocol import encode
 from grassvine.sums.decisions import MAX_DECISIONS
 from grassvine.sums.scales import N_LEVELS, STEP

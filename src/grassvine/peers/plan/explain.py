@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from grassvine.peers.plan.group_plan import GroupPlan
-from grassvine.peers.plan.message_kinds import MessageKind
-from grassvine.peers.plan.messages import CHECKSUM_BYTES, DECISION_BYTES, kinds_of, n_totals
+from grassvine.peers.plan.messages.kind import MessageKind
+from grassvine.peers.plan.messages.kinds import CHECKSUM_BYTES, DECISION_BYTES, kinds_of, n_totals
 from grassvine.peers.plan.secrecy import MASKED
 from grassvine.sums.decisions import MAX_DECISIONS
 from grassvine.sums.summation import FIXED

@@ -18,7 +18,7 @@ from grassvine.peers.fit.methods import method_of
 from grassvine.peers.identity.cards import Card
 from grassvine.peers.plan import group_plan_file
 from grassvine.peers.plan.links import AUTO, Link, as_network, draft_links
-from grassvine.peers.plan.messages import largest_message
+from grassvine.peers.plan.messages.kinds import largest_message
 from grassvine.peers.plan.secrecy import MASKED, MIN_SUPPORT, NONE, check_masks
 from grassvine.runs import Plan
 from grassvine.sums.summation import FIXED, PLAIN

@@ -6,7 +6,12 @@ from dataclasses import replace
 from grassvine.networks import Network
 from grassvine.peers.fit.learning import Learning
 from grassvine.peers.fit.methods import LearnBySums, sums_after, sums_before
-from grassvine.peers.plan.message_kinds import NUMBER_BYTES, MessageKind, kinds_of_floats
+from grassvine.peers.plan.messages.components import around_components, fit_of_components
+from grassvine.peers.plan.messages.events import around_events, fit_of_events
+from grassvine.peers.plan.messages.gossip import gossip_messages
+from grassvine.peers.plan.messages.kind import NUMBER_BYTES, MessageKind
+from grassvine.peers.plan.messages.ratings import around_ratings, fit_of_ratings
+from grassvine.peers.plan.messages.tasks import around_tasks, fit_of_tasks
 from grassvine.sums.decisions import MAX_DECISIONS
 from grassvine.sums.fixed_point import FEW, most_rounds
 from grassvine.sums.scales import N_LEVELS
@@ -20,7 +25,7 @@ REPEATS = 3  # how often a sum is sent at most, if scales change, on average ove
 
 def kinds_of(learning: Learning, network: Network, sums: str = PLAIN) -> list[MessageKind]:
     """Return every kind of message that the members send, in the order of the run."""
-    kinds = kinds_of_floats(learning, network)
+    kinds = _kinds_of_floats(learning, network)
     return kinds if sums == PLAIN else in_fixed_point(kinds, n_totals(learning, network))
 
 
@@ -55,3 +60,24 @@ def in_fixed_point(kinds: Sequence[MessageKind], n_sums: int) -> list[MessageKin
 def largest_message(learning: Learning, network: Network, sums: str = PLAIN) -> int:
     """Return the largest number of bytes in the arrays of one message."""
     return max(kind.nbytes for kind in kinds_of(learning, network, sums))
+
+
+def _kinds_of_floats(learning: Learning, network: Network) -> list[MessageKind]:
+    """Return every kind of message of a run whose sums are of floats."""
+    around = {
+        "ratings": around_ratings,
+        "events": around_events,
+        "tasks": around_tasks,
+        "pca": around_components,
+    }
+    before, after = around[learning.kind](learning, network.n_agents)
+    if learning.method.gossips:
+        return [*before, *gossip_messages(learning, network), *after]
+    most = LearnBySums(learning).most_sums(network)
+    fit = {
+        "ratings": fit_of_ratings,
+        "events": fit_of_events,
+        "tasks": fit_of_tasks,
+        "pca": fit_of_components,
+    }
+    return [*before, *fit[learning.kind](learning, most), *after]
