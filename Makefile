@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs test test-all test-cluster coverage check format bench protos release clean
+.PHONY: help demo docs test test-all test-cluster coverage check format bench bench-peers protos release clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -71,6 +71,9 @@ format: .venv/installed-dev  ## format, and fix what ruff can fix
 bench: .venv/installed-dev  ## benchmarks: ratios measured in one run
 	$(BIN)/python -m benchmarks
 
+bench-peers: .venv/installed-ray  ## other libraries beside ours, each in its own environment; about half an hour
+	$(BIN)/python -m benchmarks.libraries
+
 protos: .venv/installed-dev  ## generate the code of the frames between peers
 	$(BIN)/python -m grpc_tools.protoc -Isrc --python_out=src --pyi_out=src src/grassvine/engines/peers/transport/frames.proto
 
@@ -78,4 +81,4 @@ release: .venv/installed-dev  ## build wheel and sdist into dist/ and run the te
 	PYTHON=$(BIN)/python tools/release
 
 clean:  ## remove the environment and the caches
-	rm -rf .venv .venv-other dist docs/_build docs/api docs/gallery .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv .venv-other .venv-peers dist docs/_build docs/api docs/gallery .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

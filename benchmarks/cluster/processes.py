@@ -9,13 +9,16 @@ from pathlib import Path
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def family() -> list[int]:
-    """Return the ids of this process and of all below it: with Ray, the whole local cluster."""
+def family(first: int | None = None) -> list[int]:
+    """Return the ids of a process, by default this one, and of all below it.
+
+    With Ray, these are the whole local cluster.
+    """
     children: dict[int, list[int]] = {}
     for folder in Path("/proc").iterdir():
         if folder.name.isdecimal() and (fields := _stat(int(folder.name))):
             children.setdefault(int(fields[1]), []).append(int(folder.name))
-    found, waiting = [], [os.getpid()]
+    found, waiting = [], [os.getpid() if first is None else first]
     while waiting:
         found.append(waiting.pop())
         waiting += children.get(found[-1], [])

@@ -73,7 +73,7 @@ def main() -> None:
     warm_up(given.methods)
     stamp = {
         "date": datetime.now(UTC).date().isoformat(),
-        "machine": f"{_processor()}, {os.cpu_count()} cores",
+        "machine": f"{processor()}, {os.cpu_count()} cores",
         "versions": ", ".join((f"Python {platform.python_version()}", *map(_version, PACKAGES))),
     }
     for row in given.rows:
@@ -93,7 +93,7 @@ def _version(package: str) -> str:
         return f"no {package}"
 
 
-def _processor() -> str:
+def processor() -> str:
     """Return the name of the processor, where the system tells it."""
     try:
         for line in Path("/proc/cpuinfo").read_text().splitlines():
