@@ -21,5 +21,5 @@ def inline(translator: HTML5Translator, node: nodes.math) -> None:
 
 def block(translator: HTML5Translator, node: nodes.math_block) -> None:
     """Write a formula on a line of its own."""
-    translator.body.append(f'<div class="math">{convert(node.astext(), display="block")}</div>')
+    translator.body.append(f'<div class="formula">{convert(node.astext(), display="block")}</div>')
     raise nodes.SkipNode
