@@ -38,7 +38,8 @@ class Page(HTMLParser):
         given = {name: value for name, value in attributes if value is not None}
         self.names |= {given[name] for name in ("id", "name") if name in given}
         for name in LOADED & given.keys():
-            self.loaded += [part.split()[0] for part in given[name].split(",") if part.split()]
+            several = given[name].split(",") if name == "srcset" else [given[name]]
+            self.loaded += [part.split()[0] for part in several if part.split()]
         if "href" in given:
             loads = tag in LOADING_TAGS and given.get("rel") not in HARMLESS_LINKS
             (self.loaded if loads else self.links).append(given["href"])
