@@ -29,6 +29,7 @@ from grassvine.sums.conjugate_gradient import (
     conjugate_gradient,
     evaluate,
 )
+from grassvine.sums.own import Data, Own, own_problem
 from grassvine.sums.preconditioners import KroneckerPreconditioner
 from grassvine.sums.program import Iterate, first_part, flat, next_part, shaped
 
@@ -60,17 +61,17 @@ def measure() -> Iterator[Row]:
 def _until_close(
     problem: gv.MultitaskProblem,
     start: Array,
-    descend: Callable[[gv.MultitaskProblem, Array, Preconditioner, StoppingRule], Descent],
+    descend: Callable[[Own[gv.MultitaskProblem], Array, Preconditioner, StoppingRule], Descent],
 ) -> tuple[float, float, float]:
     moments = sum(x.T @ x for x in problem.tasks.features) / problem.tasks.n_tasks
     preconditioner = KroneckerPreconditioner(moments + problem.alpha * np.eye(problem.n_items))
     numbers, began = 0, time.process_time()
     log: list[tuple[float, float, float]] = []  # cost, numbers sent, seconds
     with one_blas_thread():
-        going = descend(problem, start, preconditioner, RULES)
+        going, data = descend(own_problem(problem), start, preconditioner, RULES), Data(problem)
         part = first_part(going)
         while len(log) < MOST_SUMS:
-            own = flat(part.compute())
+            own = flat(part.of(data))
             numbers += own[0].size
             try:
                 part = next_part(going, shaped(*own))
@@ -84,7 +85,7 @@ def _until_close(
 
 
 def _quasi_newton(
-    problem: gv.MultitaskProblem,
+    problem: Own[gv.MultitaskProblem],
     start: Array,
     preconditioner: Preconditioner,
     stopping: StoppingRule,

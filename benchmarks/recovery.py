@@ -91,7 +91,7 @@ def _cell(method: str, condition: float, oversampling: float, trials: int) -> di
 def _exact(problem: gv.CompletionProblem, seed: int) -> tuple[Array, float, bool]:
     start = gv.Plan(SIZE, RANK, gv.networks.path(2), seed=seed).start(0)
     sizes: list[int] = []
-    ending = run_pooled(_counted(gv.Exact().program(problem, start, seed), sizes))
+    ending = run_pooled(_counted(gv.Exact().program(problem, start, seed), sizes), problem)
     assert isinstance(ending.iterate, CompletedIterate)
     return ending.iterate.basis, sum(sizes) / WHOLE, ending.iterate.recovered
 

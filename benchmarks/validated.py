@@ -46,7 +46,8 @@ def measure(dataset: str, splits: int) -> Iterator[str]:
         for rank, unobserved in FIXED:
             problem = gv.CompletionProblem(train.shifted(-centre), unobserved=unobserved)
             start = gv.Plan(train.n_items, rank, gv.networks.path(2)).start(0)
-            basis = run_pooled(gv.Exact(tol=1e-4).program(problem, start, 0)).iterate.basis
+            fitting = gv.Exact(tol=1e-4).program(problem, start, 0)
+            basis = run_pooled(fitting, problem).iterate.basis
             error = _rmse(basis, unobserved, centre, train, test)
             yield f"{dataset}, split {split}, exact at rank {rank}, λ = {unobserved}: {error:.4f}"
 

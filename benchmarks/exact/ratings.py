@@ -33,7 +33,7 @@ def movielens(
         if count == 1:
             start = gv.Plan(train.n_items, rank, gv.networks.path(2)).start(0)
             program = gv.Exact().program(pooled, start, 0)
-            ending, took = timed(partial(run_pooled, program))
+            ending, took = timed(partial(run_pooled, program, pooled))
             basis, sent = ending.iterate.basis, {}
         else:
             problems = [

@@ -16,6 +16,7 @@ from grassvine.sums.components import (
     Costs,
     effective_rank,
 )
+from grassvine.sums.own import Data
 from grassvine.sums.program import ProgramOutcome, first_part, flat, next_part, shaped
 
 GRASSMANN = gv.geometry.Grassmann()
@@ -36,10 +37,11 @@ def find(samples: Array, rank: int, share: float = 0.0) -> tuple[ProgramOutcome,
     """Run the program for one owner of all samples; return its end and the sizes of its sums."""
     start = gv.Plan(samples.shape[1], rank, gv.networks.path(2)).start(0)
     method = gv.Exact(explained_variance_ratio=share)
-    program = method.program(gv.PCAProblem(samples), start, 0)
+    problem = gv.PCAProblem(samples)
+    program, data = method.program(problem, start, 0), Data(problem)
     part, sizes = first_part(program), []
     while True:
-        numbers, shapes = flat(part.compute())
+        numbers, shapes = flat(part.of(data))
         sizes.append(numbers.size)
         try:
             part = next_part(program, shaped(numbers, shapes))
@@ -223,14 +225,14 @@ def test_cost_and_gradient_are_those_of_the_basis() -> None:
     samples = sorted_samples(100, np.geomspace(3.0, 0.003, 200))
     problem = gv.PCAProblem(samples)
     start = gv.Plan(200, 3, gv.networks.path(2)).start(0)
-    program = gv.Exact().program(problem, start, 0)
-    part = next_part(program, shaped(*flat(first_part(program).compute())))
+    program, data = gv.Exact().program(problem, start, 0), Data(problem)
+    part = next_part(program, shaped(*flat(first_part(program).of(data))))
     for _ in range(3):
         there = problem.evaluate(part.iterate.basis)
         gradient = GRASSMANN.project(part.iterate.basis, there.gradient)
         assert part.iterate.cost == pytest.approx(there.cost, rel=1e-12)
         assert part.iterate.gradient_norm == pytest.approx(np.linalg.norm(gradient), rel=1e-9)
-        part = next_part(program, shaped(*flat(part.compute())))
+        part = next_part(program, shaped(*flat(part.of(data))))
 
 
 @pytest.mark.parametrize("rank", [1, 4, 7, 8])

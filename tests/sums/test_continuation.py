@@ -7,6 +7,7 @@ import grassvine as gv
 from grassvine.sums import continuation
 from grassvine.sums.conjugate_gradient import Descent
 from grassvine.sums.continuation import CompletedIterate
+from grassvine.sums.own import Data
 from grassvine.sums.program import Decision, Part, Program, ProgramOutcome, run_pooled
 
 GRASSMANN = gv.geometry.Grassmann()
@@ -23,7 +24,7 @@ def sparse_table(seed: int) -> tuple[gv.Ratings, np.ndarray]:
 def complete(ratings: gv.Ratings, rank: int = 3, unobserved: float = 0.0) -> ProgramOutcome:
     problem = gv.CompletionProblem(ratings, unobserved=unobserved)
     start = gv.Plan(ratings.n_items, rank, gv.networks.path(2)).start(0)
-    return run_pooled(gv.Exact().program(problem, start, seed=0))
+    return run_pooled(gv.Exact().program(problem, start, seed=0), problem)
 
 
 def certified(ending: ProgramOutcome) -> bool:
@@ -79,12 +80,15 @@ def test_a_stuck_completion_is_replayed_from_its_sums_without_the_data() -> None
     start = gv.Plan(200, 3, gv.networks.path(2)).start(0)
     answers: list[list[np.ndarray]] = []
 
+    problem = gv.CompletionProblem(ratings)
+    data = Data(problem)
+
     def record(part: Part | Decision) -> list[np.ndarray]:
-        own = part.compute() if isinstance(part, Part) else [part.value]
+        own = part.of(data) if isinstance(part, Part) else [part.value]
         answers.append([np.asarray(one, dtype=np.float64) for one in own])
         return answers[-1]
 
-    first = drive(gv.Exact().program(gv.CompletionProblem(ratings), start, 0), record)
+    first = drive(gv.Exact().program(problem, start, 0), record)
     # Other values at the same places: a pass over them would change the result.
     other = gv.CompletionProblem(ratings.shifted(1.0))
     known = iter(answers)

@@ -32,7 +32,7 @@ def deciding(number: int, n_decisions: int = 1, n_sums: int = 3) -> Program:
     """A program in which every agent would decide otherwise; its cost is what was decided."""
     decided = 0.0
     for _ in range(n_sums):
-        yield from all_reduce(Iterate(np.eye(3)), lambda: (1.0,))
+        yield from all_reduce(Iterate(np.eye(3)), lambda _: (1.0,))
         for _ in range(n_decisions):
             decided += yield from agree(10.0**number)
     return ProgramOutcome(Iterate(np.eye(3), cost=decided), "all was decided")
@@ -58,7 +58,7 @@ def test_all_agents_get_the_numbers_of_the_root() -> None:
 
 
 def test_a_single_owner_of_all_data_decides_itself() -> None:
-    assert run_pooled(deciding(1)).iterate.cost == 30.0
+    assert run_pooled(deciding(1), PROBLEM).iterate.cost == 30.0
 
 
 @pytest.mark.parametrize(

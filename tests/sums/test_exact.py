@@ -17,6 +17,7 @@ from grassvine.sums.conjugate_gradient import (
     StoppingRule,
     conjugate_gradient,
 )
+from grassvine.sums.own import Data, own_problem
 from grassvine.sums.preconditioners import IdentityPreconditioner, ItemScaling
 from grassvine.sums.program import (
     Iterate,
@@ -40,7 +41,7 @@ NETWORKS = (
 )
 
 
-def own_part(number: int, step: int) -> tuple[float, Array]:
+def own_part(number: int, step: int, _: Data) -> tuple[float, Array]:
     return float(number), np.arange(step + 1.0)
 
 
@@ -125,7 +126,7 @@ def test_the_answer_is_the_pooled_one_at_any_number_of_agents(n_agents: int) -> 
     parts = gv.datasets.split_users(data, n_agents)
     result = gv.run(plan, [gv.CompletionProblem(part, unobserved=0.1) for part in parts])
     pooled = gv.CompletionProblem(data, unobserved=0.1)
-    ending = run_pooled(method.program(pooled, plan.start(0), plan.seed))
+    ending = run_pooled(method.program(pooled, plan.start(0), plan.seed), pooled)
     cost = pooled.evaluate(result.bases[0]).cost
     # Sums in another order differ by rounding; near the minimum the cost sees its square.
     assert cost == pytest.approx(ending.iterate.cost, rel=1e-12)
@@ -185,12 +186,14 @@ def test_tasks_are_solved_too_whatever_the_units_of_their_features(span: float, 
     assert pooled.evaluate(result.bases[0]).cost == pytest.approx(polished.cost, rel=1e-12)
 
 
-def finish(descending: Descent, costs: list[float] | None = None) -> DescentResult:
+def finish(
+    descending: Descent, problem: gv.CompletionProblem, costs: list[float] | None = None
+) -> DescentResult:
     """Run a descent for one owner of all data, noting the costs on the way."""
-    part = first_part(descending)
+    part, data = first_part(descending), Data(problem)
     while True:
         try:
-            part = next_part(descending, shaped(*flat(part.compute())))
+            part = next_part(descending, shaped(*flat(part.of(data))))
         except StopIteration as end:
             descent: DescentResult = end.value
             return descent
@@ -202,9 +205,9 @@ def test_costs_never_rise() -> None:
     problem = gv.CompletionProblem(ratings(), unobserved=0.1)
     start = gv.Plan(N_ITEMS, 3, gv.networks.path(2)).start(0)
     costs: list[float] = []
-    descent = finish(
-        conjugate_gradient(problem, start, IdentityPreconditioner(), StoppingRule(1e-6, 200)), costs
-    )
+    own, stopping = own_problem(problem), StoppingRule(1e-6, 200)
+    descending = conjugate_gradient(own, start, IdentityPreconditioner(), stopping)
+    descent = finish(descending, problem, costs)
     assert descent.reason == "the gradient norm fell to 1e-06 of its initial value"
     known = np.array(costs)[np.isfinite(costs)]
     # Where a step promises less than 1e-10 of the cost, rounding of that size is let pass.
@@ -217,9 +220,9 @@ def test_dividing_by_item_shares_takes_fewer_sums_than_dividing_by_nothing(
     problem = gv.CompletionProblem(table)
     start = gv.Plan(60, 3, gv.networks.path(2)).start(0)
     counts = np.maximum(np.bincount(table.items, minlength=60), 1) / table.n_users
-    stopping = StoppingRule(1e-6, 500)
+    stopping, own = StoppingRule(1e-6, 500), own_problem(problem)
     by_shares, by_nothing = (
-        finish(conjugate_gradient(problem, start, preconditioner, stopping)).iterations
+        finish(conjugate_gradient(own, start, preconditioner, stopping), problem).iterations
         for preconditioner in (ItemScaling(counts), IdentityPreconditioner())
     )
     assert by_shares < by_nothing

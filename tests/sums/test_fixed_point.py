@@ -23,6 +23,7 @@ from grassvine.protocol import Message, StepReport
 from grassvine.protocol.message import WordShape
 from grassvine.sums import SumAgent
 from grassvine.sums.fixed_point import MAX_ROUNDS, FixedPointSummation, most_rounds
+from grassvine.sums.own import Data
 from grassvine.sums.program import Iterate, Program, ProgramOutcome, all_reduce
 from grassvine.sums.summation import Addends
 
@@ -43,7 +44,7 @@ def adding(parts: Sequence[Array], found: list[Array]) -> Program:
     return ProgramOutcome(Iterate(np.eye(3)), "all is added")
 
 
-def _given(part: Array) -> tuple[Array]:
+def _given(part: Array, _: Data) -> tuple[Array]:
     return (part,)
 
 

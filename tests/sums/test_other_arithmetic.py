@@ -29,6 +29,7 @@ from grassvine.foundations.errors import AgentError
 from grassvine.foundations.seeds import stream
 from grassvine.protocol.observers import AllFinished
 from grassvine.sums import SumAgent
+from grassvine.sums.own import Data
 from grassvine.sums.program import Compute, Part, Program, ProgramOutcome
 
 NETWORK = gv.networks.path(4)
@@ -58,8 +59,8 @@ def another_machine(program: Program, rng: Generator) -> Program:
         numbers = [np.asarray(array, dtype=np.float64) for array in arrays]
         return [one * (1.0 + RELATIVE * rng.uniform(-1.0, 1.0, one.shape)) for one in numbers]
 
-    def part(compute: Compute) -> list[Array]:
-        return rounded(compute())
+    def part(compute: Compute, data: Data) -> list[Array]:
+        return rounded(compute(data))
 
     answer: Any = None
     while True:

@@ -18,6 +18,7 @@ from grassvine.foundations.seeds import stream
 from grassvine.protocol.observers import AllFinished
 from grassvine.sums import Validated, validation
 from grassvine.sums.conjugate_gradient import Point
+from grassvine.sums.own import Data, Own, own_problem
 from grassvine.sums.program import (
     ProgramOutcome,
     Subprogram,
@@ -60,7 +61,8 @@ def learned(plan: gv.Plan, ratings: gv.Ratings, engine: Any = None) -> tuple[Any
 
 def pooled(method: Validated, ratings: gv.Ratings, rank: int = MOST_RANK) -> ProgramOutcome:
     start = plan(method, gv.networks.path(2), rank).start(0)
-    return run_pooled(method.program(gv.CompletionProblem(ratings), start, seed=2))
+    problem = gv.CompletionProblem(ratings)
+    return run_pooled(method.program(problem, start, seed=2), problem)
 
 
 def model_of(ending: ProgramOutcome) -> ValidatedIterate:
@@ -132,7 +134,7 @@ def test_an_early_stop_is_nearer_the_truth_than_the_full_descent() -> None:
     stopped = model_of(pooled(Validated(unobserved=0.01), ratings))
     centred = gv.CompletionProblem(ratings.shifted(-stopped.centre), unobserved=0.01)
     start = plan(Validated(), gv.networks.path(2)).start(0)
-    full = run_pooled(gv.Exact().program(centred, start, seed=2)).iterate.basis
+    full = run_pooled(gv.Exact().program(centred, start, seed=2), centred).iterate.basis
     centre = stopped.centre
     to_the_end = ValidatedIterate(full, centre=centre, unobserved=0.01)
     assert from_truth(stopped, ratings, whole) < 0.97 * from_truth(to_the_end, ratings, whole)
@@ -184,9 +186,8 @@ def test_the_watch_counts_the_error_at_entries_that_were_not_fitted() -> None:
     basis = plan(Validated(), gv.networks.path(2)).start(0)
     found = (problem.weights(basis) @ basis.T)[held.users_of_values(), held.items]
     expected = float(np.sum((held.values - found) ** 2))
-    assert HeldOut(problem, held, n_iter_no_change=1).count(basis) == pytest.approx(
-        expected, rel=1e-12
-    )
+    watch = HeldOut(own_problem(problem), Own(lambda _: held), n_iter_no_change=1)
+    assert watch.count(Data(problem), basis) == pytest.approx(expected, rel=1e-12)
 
 
 def test_held_out_values_reach_a_descent_by_nothing_but_its_end(
@@ -224,10 +225,11 @@ def test_sums_grow_by_one_number() -> None:
     """Watching the held-out entries costs no sum of its own, and no message but sums is sent."""
     method, ratings = Validated(unobserved=0.1), noisy(truth())
     start = plan(method, gv.networks.path(2), 1).start(0)
-    program = method.program(gv.CompletionProblem(ratings), start, seed=2)
+    problem = gv.CompletionProblem(ratings)
+    program, data = method.program(problem, start, seed=2), Data(problem)
     sizes, part = [], first_part(program)
     while True:
-        own = flat(part.compute())
+        own = flat(part.of(data))
         sizes.append(own[0].size)
         try:
             part = next_part(program, shaped(*own))
@@ -293,13 +295,15 @@ def test_movielens_is_predicted_about_as_well_as_by_the_best_of_many_settings() 
 
     start = gv.Plan(train.n_items, 10, gv.networks.path(2)).start(0)
     problem = gv.CompletionProblem(train)
-    model = model_of(run_pooled(Validated(any_rank=True).program(problem, start, seed=0)))
+    program = Validated(any_rank=True).program(problem, start, seed=0)
+    model = model_of(run_pooled(program, problem))
     others = []
     for rank in (3, 5):
         for value in (0.006, 0.02):
             exact = gv.Exact(tol=1e-3)
             fixed = gv.CompletionProblem(train, unobserved=value)
-            basis = run_pooled(exact.program(fixed, start[:, :rank], seed=0)).iterate.basis
+            fitting = exact.program(fixed, start[:, :rank], seed=0)
+            basis = run_pooled(fitting, fixed).iterate.basis
             others.append(rmse(basis, value, 0.0))
     assert rmse(model.basis, model.unobserved, model.centre) < 1.01 * min(others)
 

@@ -78,7 +78,7 @@ def compare(shares: Shares, seed: int = 0, observers: Sequence[Observer] = ()) -
     gossip, exact = run(gossip_plan, problems, observers=observers), run(plan, problems)
 
     def learn(problem: CompletionProblem) -> Array:
-        return run_pooled(Exact().program(problem, start, seed)).iterate.basis
+        return run_pooled(Exact().program(problem, start, seed), problem).iterate.basis
 
     bases = {
         "alone": [learn(problem) for problem in problems],

@@ -17,6 +17,7 @@ from grassvine.protocol.agent import Agent
 from grassvine.protocol.method import ChecksNetwork, Method
 from grassvine.runs import plan_file
 from grassvine.sums.agent import SumAgent
+from grassvine.sums.course import SharedPrograms
 from grassvine.sums.exact import Exact
 from grassvine.sums.fixed_point import FixedPointSummation, most_rounds
 from grassvine.sums.summation import FIXED, PLAIN
@@ -98,8 +99,8 @@ class Plan:
             )
         return self._random_start(agent) if agent else self._common_start
 
-    def agent(self, number: int, problem: Problem) -> Agent:
-        """Create the agent for a problem."""
+    def agent(self, number: int, problem: Problem, programs: SharedPrograms | None = None) -> Agent:
+        """Create the agent for a problem; with ``programs``, it shares those of its process."""
         if not isinstance(problem, Problem):
             raise PlanError(
                 f"agent {number} has no problem: got a {type(problem).__name__}; pass a problem "
@@ -114,6 +115,8 @@ class Plan:
         if self.sums == FIXED:
             assert isinstance(agent, SumAgent)
             agent.add_up_by(FixedPointSummation(number, self.network.n_agents))
+        if isinstance(agent, SumAgent):
+            agent.begin(programs)
         return agent
 
     def fingerprint(self) -> str:

@@ -20,6 +20,7 @@ from grassvine.protocol.history import History, Recorder
 from grassvine.protocol.observers import AllFinished, CombinedObserver, TimetableShare
 from grassvine.protocol.report import Observer
 from grassvine.runs.plan import Plan
+from grassvine.sums.course import SharedPrograms
 from grassvine.sums.progress import PREFIX
 
 
@@ -186,7 +187,10 @@ def run(
             f"got {len(problems)} problems for {plan.network.n_agents} agents; "
             "pass one problem per agent."
         )
-    factories = [_AgentFactory(plan, number, source) for number, source in enumerate(problems)]
+    programs = SharedPrograms()
+    factories = [
+        _AgentFactory(plan, programs, number, source) for number, source in enumerate(problems)
+    ]
     timetable, recorder = plan.timetable, Recorder()
     watching = [TimetableShare(timetable.n_slots, observer) for observer in observers]
     observe = CombinedObserver(recorder, AllFinished(len(factories)), *watching)
@@ -207,12 +211,13 @@ class _AgentFactory:
     """Creates an agent, again if it has to be restored; its problem is loaded once."""
 
     plan: Plan
+    programs: SharedPrograms
     number: int
     source: ProblemSource
 
     def __call__(self) -> Agent:
         """Create the agent."""
-        return self.plan.agent(self.number, self._problem)
+        return self.plan.agent(self.number, self._problem, self.programs)
 
     @cached_property
     def _problem(self) -> Problem:

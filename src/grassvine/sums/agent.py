@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from zlib import crc32
 
 import numpy as np
 
@@ -15,17 +14,10 @@ from grassvine.protocol.agent import State
 from grassvine.protocol.message import SAME_PLAN, Message, Shapes
 from grassvine.protocol.report import StepReport
 from grassvine.protocol.restore import checked_arrays, require_equal_state
+from grassvine.sums.course import Course, Place, SharedPrograms
 from grassvine.sums.decisions import Decisions, packed, unpacked
-from grassvine.sums.program import (
-    Part,
-    Program,
-    ProgramOutcome,
-    first_part,
-    flat,
-    kind_of,
-    next_part,
-    shaped,
-)
+from grassvine.sums.own import Data
+from grassvine.sums.program import Program, flat, kind_of
 from grassvine.sums.progress import PREFIX
 from grassvine.sums.summation import Addends, PlainSummation, Summation
 
@@ -46,6 +38,8 @@ class SumAgent:
     of the current sum is recomputed. The checksum verifies them, because their expected shapes are
     known only after computing the parts.
 
+    With ``alone``, the program is about this agent's data, so that others cannot run it too.
+
     Examples
     --------
     >>> import grassvine as gv
@@ -55,30 +49,35 @@ class SumAgent:
     ('SumAgent', 0)
     """
 
-    def __init__(self, number: int, problem: Problem, program: Program, tree: Tree):
+    def __init__(
+        self, number: int, problem: Problem, program: Program, tree: Tree, *, alone: bool = False
+    ):
         self._id = number
+        self._alone = alone
         self._problem = problem
-        self._program = program
+        self._data = Data(problem)
+        self._place = Place(Course(program))
         self._route = tree.routes[number]
         self._summation: Summation = PlainSummation()
-        self._updates = 0
-        self._checksum = 0
-        self._finished = ""
         self._total: Addends = np.zeros(0)
         self._decisions = packed([])
         self._log_entry: State = {}
         self._mse = math.nan  # at the last point that this agent evaluated and the program took
-        with one_blas_thread():
-            part = first_part(program)
-        self._iterate = part.iterate
-        self._pending: Part | None = part  # of the current sum
-        self._part: Addends = np.zeros(0)
-        self._partial = self._part
+        self._part: Addends | None = None  # of the current sum, with those of its children
         self._shapes: list[tuple[int, ...]] = []
+
+    def begin(self, programs: SharedPrograms | None = None) -> None:
+        """Begin the program, so that what it refuses is refused before slot 0.
+
+        With ``programs``, it is run once for this and other agents of the process.
+        """
+        if programs is not None and not self._alone:
+            self._place = programs.join(self._problem, self._place)
+        assert self._place.step.part is not None
 
     def add_up_by(self, summation: Summation) -> None:
         """Choose how parts are added up, before slot 0; by default as they are."""
-        assert not self._updates and self._pending is not None, "the run has begun"
+        assert self._part is None and not self._summation.n_rounds, "the run has begun"
         self._summation = summation
 
     @property
@@ -88,20 +87,18 @@ class SumAgent:
 
     def outgoing(self, slot: int) -> Message:
         """Return the partial sum on the way up or the total on the way down; empty at the end."""
+        step = self._place.step
         if self._upward(slot):
-            self._compute_part()
-            checksum = np.array([self._checksum], dtype=np.float64)
-            return Message(self._id, slot, {"sum": self._partial, "checksum": checksum})
+            checksum = np.array([step.checksum], dtype=np.float64)
+            return Message(self._id, slot, {"sum": self._own_part(), "checksum": checksum})
         total = self._total
-        if self._finished and slot >= self._route.n_slots * self._summation.n_rounds:
-            self._compute_part()
-            total = self._part  # empty
+        if step.finished and slot >= self._route.n_slots * self._summation.n_rounds:
+            total = self._own_part()  # empty
         return Message(self._id, slot, {"sum": total, "decisions": self._decisions})
 
     def expected(self, slot: int) -> Shapes:
         """Return the shapes of a partial sum or total and of what comes with it."""
-        self._compute_part()
-        shape = self._summation.shape(self._part)
+        shape = self._summation.shape(self._own_part())
         if self._upward(slot):
             return {"sum": shape, "checksum": (1,)}
         return {"sum": shape, "decisions": self._decisions.shape}
@@ -113,58 +110,61 @@ class SumAgent:
         """Return the computation of its part, unless the last total is still to be forwarded."""
         rounds_before = self._summation.n_rounds - 1
         forwarded = self._route.n_slots * rounds_before + self._route.sends_down
-        return self._compute_part if self._pending and slot > forwarded else None
+        return self._compute_part if self._part is None and slot > forwarded else None
 
     def meet(self, slot: int, inbox: Sequence[Message]) -> StepReport:
         """Add the children's partial sums, or advance the program with the total.
 
         A single agent receives its own part, which is the total.
         """
-        self._compute_part()
         others = [message for message in inbox if message.sender != self._id]
         self._log_entry = {}
-        if not self._finished:
+        part = self._own_part()
+        if not self._place.step.finished:
             if inbox[0].sender == self._route.parent:
                 given = unpacked(inbox[0].arrays["decisions"], self._route.parent)
                 self._receive_sum(inbox[0].arrays["sum"], given)
             else:
                 if others:
-                    self._add(others)
+                    self._add(part, others)
                 if self._route.parent < 0:
-                    self._receive_sum(self._partial)
+                    self._receive_sum(part)
+        step, iterate = self._place.step, self._place.step.iterate
         return StepReport(
             agent=self._id,
             slot=slot,
-            update=self._updates,
-            cost=self._iterate.cost,
-            mse=self._mse if self._iterate.mse is None else self._iterate.mse,
-            gradient_norm=self._iterate.gradient_norm,
+            update=step.n_sums,
+            cost=iterate.cost,
+            mse=math.nan if iterate.mse is None else self._mse,
+            gradient_norm=iterate.gradient_norm,
             neighbour=inbox[0].sender,
             distance=0.0,
             messages=len(others),
             bytes=sum(message.nbytes for message in others),
-            finished=self._finished,
-            share=1.0 if self._finished else self._iterate.share,
+            finished=step.finished,
+            share=1.0 if step.finished else iterate.share,
         )
 
     def conclude(self, slot: int) -> StepReport:
         """Evaluate the fitted model on the agent's own data."""
-        cost, squared_error = self._iterate.fit_to(self._problem)
+        step = self._place.step
+        cost, squared_error = step.iterate.fit_to(self._problem)
         count = self._problem.n_values
         return StepReport(
             agent=self._id,
             slot=slot,
-            update=self._updates,
+            update=step.n_sums,
             cost=cost,
             mse=squared_error / count if count else math.nan,
-            gradient_norm=self._iterate.gradient_norm,
+            gradient_norm=step.iterate.gradient_norm,
         )
 
     def state(self) -> State:
         """Return the arrays of the model, the candidates validated, and the number of sums."""
-        candidates = {f"{PREFIX}{name}": one for name, one in self._iterate.candidates.items()}
-        updates = np.array([self._updates], dtype=np.int64)
-        return {**self._iterate.arrays(), **candidates, "updates": updates}
+        step, iterate = self._place.step, self._place.step.iterate
+        candidates = {f"{PREFIX}{name}": one for name, one in iterate.candidates.items()}
+        updates = np.array([step.n_sums], dtype=np.int64)
+        return {**iterate.arrays(), **candidates, "updates": updates}
 
     def log_entry(self) -> State:
         """Return the total received at the last meeting, if any, by position, and the decisions."""
@@ -172,8 +172,7 @@ class SumAgent:
 
     def snapshot(self) -> State:
         """Return the state, a checksum of totals and decisions, and the current partial sum."""
-        self._compute_part()
-        of_sum = self._summation.snapshot(self._partial, self._total)
+        of_sum = self._summation.snapshot(self._own_part(), self._total)
         return {**self._checked_state(), **of_sum, "mse": self._known_mse()}
 
     def restore(self, log_entries: Iterable[State], snapshot: State) -> None:
@@ -188,25 +187,27 @@ class SumAgent:
             n_known = min(np.size(snapshot.get("mse", ())), 1)
             arrays = checked_arrays(snapshot, {**shapes, **of_sum, "mse": (n_known,)}, what)
             require_equal_state(arrays, reached, what)
-            self._compute_part()
-        self._partial, total = self._summation.restore(arrays, what)
+            self._own_part()
+        # Its children are added once, before the snapshot or after.
+        self._part, total = self._summation.restore(arrays, what)
         if total is not None:
             self._total = total
         if self._summation.under_way:
             self._decisions = packed([])
-        self._part = self._partial  # its children are added once, before the snapshot or after
         self._mse = float(arrays["mse"][0]) if n_known else math.nan
 
     def _checked_state(self) -> State:
-        return {**self.state(), "checksum": np.array([self._checksum], dtype=np.int64)}
+        checksum = np.array([self._place.step.checksum], dtype=np.int64)
+        return {**self.state(), "checksum": checksum}
 
     def _known_mse(self) -> Array:
         """Return the last error known, as an array of at most one number."""
         return np.array([] if math.isnan(self._mse) else [self._mse])
 
     def _replay(self, log_entry: State) -> None:
-        what = f"log entry {self._updates} of agent {self._id}"
-        if self._finished:
+        step = self._place.step
+        what = f"log entry {step.n_sums} of agent {self._id}"
+        if step.finished:
             raise MessageError(f"{what} comes after the end of its program; omit it.")
         n_arrays = sum(name.isdecimal() for name in log_entry)
         names = [*(str(place) for place in range(n_arrays)), "decisions"]
@@ -214,8 +215,7 @@ class SumAgent:
         shapes = {name: np.shape(log_entry[name]) for name in names if name in log_entry}
         arrays = checked_arrays(log_entry, shapes, what)
         try:
-            assert self._pending is not None
-            self._summation.replay(kind_of(self._pending.compute), arrays)
+            self._summation.replay(kind_of(step.part.compute), arrays)
             total, sizes = flat([arrays[name] for name in names[:n_arrays]])
             self._receive_total(total, sizes, arrays["decisions"].tolist())
             self._total = total
@@ -225,62 +225,60 @@ class SumAgent:
                 "pass the log entries of the same agent and plan."
             ) from cause
 
-    def _add(self, inbox: Sequence[Message]) -> None:
+    def _add(self, part: Addends, inbox: Sequence[Message]) -> None:
         """Add the children's partial sums to the agent's own part."""
+        step = self._place.step
         for message in inbox:
-            if message.arrays["checksum"][0] != self._checksum:
+            if message.arrays["checksum"][0] != step.checksum:
                 raise MessageError(
                     f"agent {message.sender} has other totals or decisions than agent {self._id} "
-                    f"before sum {self._updates}; {SAME_PLAN}"
+                    f"before sum {step.n_sums}; {SAME_PLAN}"
                 )
-        self._partial = self._part + sum(message.arrays["sum"] for message in inbox)
+        first, *others = (message.arrays["sum"] for message in inbox)
+        for other in others:
+            first = first + other
+        part += first
 
     def _receive_sum(self, added: Addends, given: Sequence[float] | None = None) -> None:
         """Take what was added up in a round: the total of the sum, unless it needs another one."""
         total = self._summation.total(added)
+        self._total = added
         if total is not None:
             self._receive_total(total, self._shapes, given)
-            self._total = added
             return
-        Decisions(self._id, self._updates, given).require_all()  # nothing is decided yet
-        self._total, self._decisions, self._log_entry = added, packed([]), {}
-        self._part = self._partial = self._summation.again()
+        # Nothing is decided yet.
+        Decisions(self._id, self._place.step.n_sums, given).require_all()
+        self._part, self._decisions, self._log_entry = self._summation.again(), packed([]), {}
 
     def _receive_total(
         self, total: Array, shapes: Sequence[tuple[int, ...]], given: Sequence[float] | None = None
     ) -> None:
-        """Send a total to the program, decide or follow the decisions given, and log both."""
-        arrays, decisions = shaped(total, shapes), Decisions(self._id, self._updates, given)
-        try:
-            part = next_part(self._program, arrays, decisions.decide)
-        except StopIteration as end:
-            ending: ProgramOutcome = end.value
-            self._iterate, self._finished = ending.iterate, ending.reason
-            # Other agents may still need this one to forward messages, now empty.
-            self._pending = Part(lambda: (np.zeros(0),), ending.iterate)
-        else:
-            self._iterate, self._pending = part.iterate, part
-        if (mse := self._iterate.mse) is not None and not math.isnan(mse):
-            self._mse = mse
-        decisions.require_all()
-        taken = np.array(decisions.taken, dtype=np.float64)
-        self._updates += 1
-        self._checksum = crc32(total.data, crc32(repr(shapes).encode(), self._checksum))
-        self._checksum = crc32(taken.data, self._checksum)
-        self._decisions = packed(decisions.taken)
-        places = {str(place): array for place, array in enumerate(arrays)}
-        self._log_entry = {**places, "decisions": taken, **self._summation.log_entry()}
+        """Go where the program is after a total, by the decisions given if there are any."""
+        self._place = self._place.after(total, shapes, given, self._id)
+        step, self._part = self._place.step, None
+        self._decisions = step.message
+        if step.iterate.mse is not None:
+            mse = self._data.get(step.iterate.mse)
+            self._mse = self._mse if mse is None else mse
+        places = {str(place): array for place, array in enumerate(step.arrays)}
+        self._log_entry = {**places, "decisions": step.taken, **self._summation.log_entry()}
+
+    def _own_part(self) -> Addends:
+        """Return this agent's part of the current sum, with those of its children."""
+        self._compute_part()
+        assert self._part is not None
+        return self._part
 
     def _compute_part(self) -> None:
-        """Compute its part of the current sum, if it is still pending."""
-        if self._pending:
-            numbers, self._shapes = flat(self._pending.compute())
-            pending, self._pending = self._pending, None
-            self._part = self._partial = self._summation.begin(
-                self._updates,
-                kind_of(pending.compute),
+        """Compute its part of the current sum, unless it is known."""
+        if self._part is None:
+            step = self._place.step
+            numbers, self._shapes = flat(step.part.of(self._data))
+            self._part = self._summation.begin(
+                step.n_sums,
+                kind_of(step.part.compute),
                 numbers,
                 self._shapes,
-                wide=pending.wide,
-                bound=pending.bound,
+                wide=step.part.wide,
+                bound=step.part.bound,
             )

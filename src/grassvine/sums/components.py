@@ -36,7 +36,6 @@ from grassvine.foundations.arrays import Array
 from grassvine.foundations.blas import one_blas_thread_of_all
 from grassvine.foundations.seeds import stream
 from grassvine.problems.base import Eigenproblem, Problem
-from grassvine.sums.common import computed_once
 from grassvine.sums.krylov import (
     KrylovSpace,
     eigenvectors,
@@ -47,6 +46,7 @@ from grassvine.sums.krylov import (
     restarted,
     unconnected,
 )
+from grassvine.sums.own import Data, Own
 from grassvine.sums.program import (
     Compute,
     Iterate,
@@ -69,7 +69,7 @@ MAX_BLOCKS, KEPT_BLOCKS = 30, 3
 THIN, SENT = 2.0, 5000.0
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ComponentsIterate(Iterate):
     """Eigenvectors of C within a space, and their eigenvalues, in descending order."""
 
@@ -115,7 +115,7 @@ class Costs:
 
 
 def principal_components(
-    problem: Eigenproblem, start: Array, seed: int, max_iter: int, share: float = 0.0
+    problem: Own[Eigenproblem], start: Array, seed: int, max_iter: int, share: float = 0.0
 ) -> Program:
     """Compute the leading components of the samples of all agents.
 
@@ -125,7 +125,9 @@ def principal_components(
     n_items, rank = start.shape
     n_columns, wanted = COLUMNS_PER_COMPONENT * (rank + 1), 0.0
     if share:
-        totals = yield from all_reduce(Iterate(start), lambda: (problem.trace, problem.n_samples))
+        totals = yield from all_reduce(
+            Iterate(start), lambda data: (data[problem].trace, data[problem].n_samples)
+        )
         wanted = share * float(totals[0])
         n_samples = int((yield from agree(float(totals[1]))))
         n_columns = min(n_samples, n_items) if n_items <= MAX_ITEMS else 0
@@ -134,13 +136,14 @@ def principal_components(
     return (yield from _by_blocks(problem, start, seed, max_iter, wanted))
 
 
-def _by_matrix(problem: Eigenproblem, iterate: Iterate, rank: int, wanted: float) -> Program:
+def _by_matrix(problem: Own[Eigenproblem], iterate: Iterate, rank: int, wanted: float) -> Program:
     """Compute the components from one sum of C."""
-    (packed,) = yield from all_reduce(iterate, lambda: (_packed(problem.matrix()),))
+    n_items = len(iterate.basis)
+    (packed,) = yield from all_reduce(iterate, lambda data: (_packed(data[problem].matrix()),))
     if wanted:
-        values = _eigenvalues(packed, problem.n_items)
+        values = _eigenvalues(packed, n_items)
         rank = int((yield from agree(_enough(values, wanted))))
-    found = _of_matrix(packed, problem.n_items, rank)
+    found = _of_matrix(packed, n_items, rank)
     return ProgramOutcome(found, "the components are those of the summed matrix")
 
 
@@ -157,14 +160,12 @@ def _unpacked(packed: Array, n_items: int) -> Array:
     return full
 
 
-@computed_once
 def _eigenvalues(packed: Array, n_items: int) -> Array:
     """Return all eigenvalues in descending order."""
     values = np.linalg.eigvalsh(_unpacked(packed, n_items))
     return np.asarray(values[::-1], dtype=np.float64)
 
 
-@computed_once
 def _of_matrix(packed: Array, n_items: int, rank: int) -> ComponentsIterate:
     """Return the leading eigenvectors, with which LAPACK does half of the work that all take."""
     from scipy.linalg import eigh  # slow to import, and few fits need it
@@ -180,7 +181,7 @@ def _of_matrix(packed: Array, n_items: int, rank: int) -> ComponentsIterate:
 
 
 def _by_blocks(
-    problem: Eigenproblem, start: Array, seed: int, max_iter: int, wanted: float
+    problem: Own[Eigenproblem], start: Array, seed: int, max_iter: int, wanted: float
 ) -> Program:
     """Compute the components from a block Krylov space, or from C where that is cheaper."""
     rank = start.shape[1]
@@ -223,13 +224,16 @@ def _by_blocks(
     return ProgramOutcome(iterate, reason)
 
 
-def _first_image(problem: Eigenproblem, block: Array) -> tuple[Array, float, float]:
+def _first_image(
+    problem: Own[Eigenproblem], block: Array, data: Data
+) -> tuple[Array, float, float]:
     """Return the image of a block, the number of samples, and that of agents: one."""
-    return problem.matrix_product(block), float(problem.n_samples), 1.0
+    own = data[problem]
+    return own.matrix_product(block), float(own.n_samples), 1.0
 
 
-def _image(problem: Eigenproblem, block: Array) -> tuple[Array]:
-    return (problem.matrix_product(block),)
+def _image(problem: Own[Eigenproblem], block: Array, data: Data) -> tuple[Array]:
+    return (data[problem].matrix_product(block),)
 
 
 def effective_rank(block: Array, image: Array) -> float:

@@ -27,6 +27,7 @@ from grassvine.foundations.arrays import Array
 from grassvine.geometry import Grassmann
 from grassvine.problems.base import TwiceDifferentiable
 from grassvine.sums.common import no_step_reason
+from grassvine.sums.own import Data, Own
 from grassvine.sums.program import Iterate, Subprogram, agree, all_reduce, decide
 
 LONGEST = 0.8  # radians: the largest principal angle of a step
@@ -49,7 +50,7 @@ class Point:
     euclidean_gradient: Array
     gram: Array
     monitored: float = 0.0  # the number that a monitor computes
-    mse: float | None = math.nan  # of this agent alone, as in ``Iterate``
+    mse: Own[float] | None = None  # of each agent alone, as in ``Iterate``
 
     @property
     def gradient(self) -> Array:
@@ -78,8 +79,8 @@ class Preconditioner(Protocol):
 class Monitor(Protocol):
     """A number that is computed at each point, summed with the cost, and may stop a descent."""
 
-    def count(self, basis: Array) -> float:
-        """Return this agent's part of the number."""
+    def count(self, data: Data, basis: Array) -> float:
+        """Return an agent's part of the number."""
         ...
 
     def check(self, point: Point) -> Subprogram[str]:
@@ -121,18 +122,21 @@ class StoppingRule:
 
 
 def evaluate(
-    problem: TwiceDifferentiable, basis: Array, iterate: Iterate, monitor: Monitor | None = None
+    problem: Own[TwiceDifferentiable],
+    basis: Array,
+    iterate: Iterate,
+    monitor: Monitor | None = None,
 ) -> Subprogram[Point]:
     """Evaluate the problems of all agents at a basis."""
-    mse: float | None = None
+    mse: Own[float] = Own()
 
-    def own() -> tuple[Array, Array, Array]:
-        nonlocal mse
-        here = problem.evaluate(basis)
-        mse = here.squared_error / problem.n_values if problem.n_values else math.nan
+    def own(data: Data) -> tuple[Array, Array, Array]:
+        of_agent = data[problem]
+        here, count = of_agent.evaluate(basis), of_agent.n_values
+        data[mse] = here.squared_error / count if count else math.nan
         # Some problems have no squared error; their NaN must not enter the sum.
         error = 0.0 if math.isnan(here.squared_error) else here.squared_error
-        numbers = [here.cost, error, *([monitor.count(basis)] if monitor else [])]
+        numbers = [here.cost, error, *([monitor.count(data, basis)] if monitor else [])]
         return here.gradient, here.gram, np.array(numbers)
 
     euclidean_gradient, gram, sums = yield from all_reduce(iterate, own)
@@ -142,7 +146,7 @@ def evaluate(
 
 
 def conjugate_gradient(
-    problem: TwiceDifferentiable,
+    problem: Own[TwiceDifferentiable],
     start: Array,
     preconditioner: Preconditioner,
     stopping: StoppingRule,
@@ -200,7 +204,7 @@ def conjugate_gradient(
 
 
 def _search(
-    problem: TwiceDifferentiable,
+    problem: Own[TwiceDifferentiable],
     point: Point,
     gradient: Array,
     direction: Array,
@@ -208,8 +212,9 @@ def _search(
 ) -> Subprogram[Point | None]:
     """Move to the minimiser of the second-order model, or less far while the cost rises."""
 
-    def own() -> tuple[float]:
-        return (float(np.sum(direction * problem.hessian_product(point.basis, direction))),)
+    def own(data: Data) -> tuple[float]:
+        product = data[problem].hessian_product(point.basis, direction)
+        return (float(np.sum(direction * product)),)
 
     (curvature_along,) = yield from all_reduce(point.iterate, own)
     curvature = float(curvature_along) - float(

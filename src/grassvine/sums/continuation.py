@@ -15,7 +15,6 @@ residual vanishes, ‖P_Ω(UWᵀ − Y)‖ ≤ 1e-9·‖P_Ω(Y)‖, and the know
 
 import math
 from dataclasses import dataclass, replace
-from functools import cache
 
 import numpy as np
 
@@ -31,6 +30,7 @@ from grassvine.sums.conjugate_gradient import (
     conjugate_gradient,
 )
 from grassvine.sums.directions import clipped_direction
+from grassvine.sums.own import Data, Own, own_problem
 from grassvine.sums.preconditioners import ItemBlocks, ItemScaling
 from grassvine.sums.program import (
     Iterate,
@@ -57,12 +57,13 @@ NEARLY_FITTED = 1e-8  # below, descend as far as rounding allows
 class Known:
     """Pooled statistics: the share of users who rated each item, and the density of the table.
 
-    ``shares`` include λ + μ; ``energy`` is ‖P_Ω(Y)‖².
+    ``shares`` include λ + μ, which is ``alpha``; ``energy`` is ‖P_Ω(Y)‖².
     """
 
     shares: Array
     density: float
     energy: float
+    alpha: float
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -78,20 +79,21 @@ class CompletedIterate(Iterate):
 
 def complete_by_rank(problem: CompletesRatings, rank: int, seed: int, tol: float) -> Program:
     """Minimise the cost of all agents, increasing the rank from 1."""
-    unregularised = not problem.alpha
-    ratings = problem.ratings
-    problem = _without_interpolated(problem, rank) if unregularised else problem
-    known = yield from add_known(problem)
+    given, n_items, alpha = own_problem(problem), problem.n_items, problem.alpha
     final = StoppingRule(tol, MAX_FINAL_ITER)
-    if not unregularised:
-        descent = yield from _attempt(problem, rank, seed, known, final)
+    if alpha:
+        known = yield from add_known(given, n_items, alpha)
+        descent = yield from _attempt(given, rank, seed, known, final)
         return ProgramOutcome(descent.point.iterate, descent.reason)
     stopping = replace(final, n_iter_no_change=N_ITER_NO_CHANGE, steady=STEADY)
-    first = best = yield from _attempt(problem, rank, seed, known, stopping)
+    ratings = Own(lambda data: data[given].ratings)
+    solved = Own(lambda data: _without_interpolated(data[given], rank))
+    known = yield from add_known(solved, n_items, 0.0)
+    first = best = yield from _attempt(solved, rank, seed, known, stopping)
     for attempt in range(1, MAX_ATTEMPTS):
         if best.converged:
             break
-        other = yield from _attempt(problem, rank, seed, known, stopping, attempt)
+        other = yield from _attempt(solved, rank, seed, known, stopping, attempt)
         lower = yield from decide(other.point.cost < best.point.cost)
         best, worse = (other, best) if lower else (best, other)
         if (yield from decide(worse.point.cost <= (1.0 + EQUAL_COST) * best.point.cost)):
@@ -100,20 +102,20 @@ def complete_by_rank(problem: CompletesRatings, rank: int, seed: int, tol: float
     if not first.converged:  # a replayed program does not know the errors of its attempts
         best = _replayable(best)
     if stuck:
-        best = yield from _continued(problem, best, known, final)
+        best = yield from _continued(solved, best, known, final)
         # Where it converges now, the residual is noise.
         if not best.converged and not (yield from decide(fitted(best, known))):
-            other = yield from _variational(problem, rank, seed, known, stopping, best.point.cost)
+            other = yield from _variational(solved, rank, seed, known, stopping, best.point.cost)
             if (yield from decide(other.point.cost < best.point.cost)):
                 best = _replayable(other)
                 if not (yield from decide(fitted(best, known))):
-                    best = yield from _continued(problem, best, known, final)
-    return (yield from _certified(problem, ratings, best, known, final))
+                    best = yield from _continued(solved, best, known, final)
+    return (yield from _certified(solved, ratings, best, known, final))
 
 
 def _certified(
-    problem: CompletesRatings,
-    ratings: Ratings,
+    problem: Own[CompletesRatings],
+    ratings: Own[Ratings],
     found: DescentResult,
     known: Known,
     stopping: StoppingRule,
@@ -139,7 +141,7 @@ def _outcome(point: Point, reason: str, *, recovered: bool) -> ProgramOutcome:
 
 
 def _variational(
-    problem: CompletesRatings,
+    problem: Own[CompletesRatings],
     rank: int,
     seed: int,
     known: Known,
@@ -152,8 +154,8 @@ def _variational(
     """
     best: DescentResult | None = None
     for attempt in range(len(CLIPS)):
-        basis = yield from variational_basis(problem, rank, seed, attempt)
-        blocks = ItemBlocks(problem, known.density)
+        basis = yield from variational_basis(problem, len(known.shares), rank, seed, attempt)
+        blocks = ItemBlocks(problem, known.density, known.alpha)
         found = yield from conjugate_gradient(problem, basis, blocks, stopping)
         cost = found.point.cost
         if best is None or (yield from decide(cost < best.point.cost)):
@@ -168,16 +170,16 @@ def _variational(
 
 
 def _continued(
-    problem: CompletesRatings, found: DescentResult, known: Known, stopping: StoppingRule
+    problem: Own[CompletesRatings], found: DescentResult, known: Known, stopping: StoppingRule
 ) -> Descent:
     """Descend further."""
-    blocks = ItemBlocks(problem, known.density)
+    blocks = ItemBlocks(problem, known.density, known.alpha)
     return (yield from conjugate_gradient(problem, found.point.basis, blocks, stopping))
 
 
 def _replayable(found: DescentResult) -> DescentResult:
-    """Forget the error at this agent's own values, which a replayed program does not know."""
-    return replace(found, point=replace(found.point, mse=math.nan))
+    """Forget the errors at the agents' own values, which a replayed program does not know."""
+    return replace(found, point=replace(found.point, mse=None))
 
 
 def fitted(descent: DescentResult, known: Known, tol: float = FITTED) -> bool:
@@ -185,25 +187,23 @@ def fitted(descent: DescentResult, known: Known, tol: float = FITTED) -> bool:
     return math.sqrt(descent.point.squared_error) <= tol * math.sqrt(known.energy)
 
 
-def add_known(problem: CompletesRatings) -> Subprogram[Known]:
+def add_known(problem: Own[CompletesRatings], n_items: int, alpha: float) -> Subprogram[Known]:
     """Sum the number of ratings of each item, the number of users, and the squared ratings."""
-    ratings = problem.ratings
-    counts, n_users, energy = yield from all_reduce(
-        Iterate(np.zeros((ratings.n_items, 0))),
-        lambda: (
-            np.bincount(ratings.items, minlength=ratings.n_items).astype(np.float64),
-            float(ratings.n_users),
-            float(ratings.values @ ratings.values),
-        ),
-    )
-    density = float(counts.sum()) / (ratings.n_items * float(n_users))
+
+    def own(data: Data) -> tuple[Array, float, float]:
+        ratings = data[problem].ratings
+        counts = np.bincount(ratings.items, minlength=n_items).astype(np.float64)
+        return counts, float(ratings.n_users), float(ratings.values @ ratings.values)
+
+    counts, n_users, energy = yield from all_reduce(Iterate(np.zeros((n_items, 0))), own)
+    density = float(counts.sum()) / (n_items * float(n_users))
     # Count an unrated item as rated once, so that rounding does not move its row.
     shares = np.maximum(counts, 1.0) / float(n_users)
-    return Known(shares + problem.alpha, density, float(energy))
+    return Known(shares + alpha, density, float(energy), alpha)
 
 
 def _attempt(
-    problem: CompletesRatings,
+    problem: Own[CompletesRatings],
     rank: int,
     seed: int,
     known: Known,
@@ -212,14 +212,14 @@ def _attempt(
 ) -> Descent:
     """Increase the rank once from 1, and minimise at the final rank."""
     preconditioner = ItemScaling(known.shares)
-    basis = np.zeros((problem.n_items, 0))
+    basis = np.zeros((len(known.shares), 0))
     for size in range(1, rank):
         basis = yield from widened(problem, basis, seed, attempt)
         descent = yield from conjugate_gradient(problem, basis, preconditioner, INTERMEDIATE)
         basis = descent.point.basis
         assert basis.shape[1] == size
     basis = yield from widened(problem, basis, seed, attempt)
-    blocks = ItemBlocks(problem, known.density)
+    blocks = ItemBlocks(problem, known.density, known.alpha)
     return (yield from conjugate_gradient(problem, basis, blocks, stopping))
 
 
@@ -232,16 +232,15 @@ def _without_interpolated(problem: CompletesRatings, rank: int) -> CompletesRati
 
 
 def widened(
-    problem: CompletesRatings, basis: Array, seed: int, attempt: int = 0
+    problem: Own[CompletesRatings], basis: Array, seed: int, attempt: int = 0
 ) -> Subprogram[Array]:
     """Return the basis extended by the dominant direction of the clipped residual."""
-    ratings = problem.ratings
     size = basis.shape[1]
+    ratings = Own(lambda data: data[problem].ratings)
 
-    @cache
-    def residuals() -> Array:
-        return problem.residuals(basis) if size else ratings.values
+    def residuals(data: Data) -> Array:
+        return data[problem].residuals(basis) if size else data[ratings].values
 
     rng = stream(seed, "start", "direction", size, attempt)
-    found = yield from clipped_direction(ratings, residuals, Iterate(basis), basis, rng, CLIP)
+    found = yield from clipped_direction(ratings, Own(residuals), Iterate(basis), basis, rng, CLIP)
     return np.ascontiguousarray(np.column_stack([basis, found.direction]))

@@ -14,7 +14,7 @@ import numpy as np
 
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.options import real_number, whole_number
-from grassvine.sums.common import computed_once, no_step_reason
+from grassvine.sums.common import no_step_reason
 from grassvine.sums.program import Iterate, Subprogram, agree, decide
 
 # The cost has converged when this many iterations together reduce it by less than the tolerance.
@@ -45,7 +45,7 @@ class Stopping:
         real_number("tol", self.tol, least=0.0)
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Point:
     """Rows of numbers per item, with the cost, its gradient and the preconditioned gradient."""
 
@@ -60,7 +60,7 @@ class Point:
         return float(np.linalg.norm(self.gradient))
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Line:
     """A search direction at a point, and the derivative of the cost along it."""
 
@@ -68,7 +68,7 @@ class Line:
     derivative: float
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True)
+@dataclass(frozen=True, slots=True)
 class Secant:
     """The multiple of the last direction in the next one, and by how much steps get longer."""
 
@@ -77,7 +77,7 @@ class Secant:
 
 
 # Evaluates the cost at rows; observers see the iterate given until the sum is there. Returns the
-# point, which agents have in common, and its iterate, with this agent's error.
+# point and its iterate.
 Evaluate: TypeAlias = Callable[[Array, Iterate], Subprogram[tuple[Point, Iterate]]]
 
 
@@ -112,25 +112,21 @@ def minimise(
     return seen, f"reached the limit of {stopping.max_iter} iterations"
 
 
-@computed_once
 def _moved(here: Point, line: Line, step: float) -> Array:
     """Return the rows one step along a line."""
     return here.rows + step * line.direction
 
 
-@computed_once
 def _steepest(here: Point) -> Line:
     direction = -here.preconditioned
     return Line(direction, float(np.vdot(here.gradient, direction)))
 
 
-@computed_once
 def _conjugate(there: Point, line: Line, beta: float) -> Line:
     direction = beta * line.direction - there.preconditioned
     return Line(direction, float(np.vdot(there.gradient, direction)))
 
 
-@computed_once
 def _secant(here: Point, there: Point, line: Line) -> Secant:
     """Return the next conjugate direction and first step, from the gradients at both points."""
     curvature = float(np.vdot(there.gradient, line.direction)) - line.derivative

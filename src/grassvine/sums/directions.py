@@ -4,9 +4,8 @@ Large residuals belong to single entries, and would pull a direction towards sin
 are clipped.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.random import Generator
 
 from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array
+from grassvine.sums.own import Data, Own
 from grassvine.sums.program import Iterate, Subprogram, all_reduce, decide
 
 FIRST_POWERS, LATER_POWERS = 8, 6  # power iterations
@@ -21,20 +21,20 @@ FIRST_POWERS, LATER_POWERS = 8, 6  # power iterations
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Direction:
-    """A direction of unit length, and functions that return an agent's own part of the rest.
+    """A direction of unit length, and each agent's own part of the rest.
 
-    ``clipped`` returns the clipped residuals of its ratings, and ``product`` their products with
-    the direction, one number per user.
+    ``clipped`` are the clipped residuals of its ratings, and ``product`` their products with the
+    direction, one number per user.
     """
 
     direction: Array
-    clipped: Callable[[], Array]
-    product: Callable[[], Array]
+    clipped: Own[Array]
+    product: Own[Array]
 
 
 def clipped_direction(
-    ratings: Ratings,
-    residuals: Callable[[], Array],
+    ratings: Own[Ratings],
+    residuals: Own[Array],
     iterate: Iterate,
     basis: Array,
     rng: Generator,
@@ -44,37 +44,42 @@ def clipped_direction(
 
     Parameters
     ----------
-    residuals : function
-        Returns the residuals of this agent's ratings; called often, so it should be cached.
+    residuals : Own
+        The residuals of an agent's ratings.
     iterate : Iterate
         The current point; the first direction has more power iterations.
     clip : float
         The largest residual to keep, in mean absolute residuals.
     """
     sums = yield from all_reduce(
-        iterate, lambda: (float(np.abs(residuals()).sum()), float(ratings.n_values))
+        iterate,
+        lambda data: (float(np.abs(data[residuals]).sum()), float(data[ratings].n_values)),
     )
     bound = clip * float(sums[0]) / max(float(sums[1]), 1.0)
 
-    @cache
-    def table() -> Any:
+    def clipped(data: Data) -> Any:
         from scipy.sparse import csr_array  # slow to import, and only completion needs it
 
-        clipped = np.clip(residuals(), -bound, bound)
-        shape = (ratings.n_users, ratings.n_items)
-        return csr_array((clipped, ratings.items, ratings.starts), shape=shape)
+        own, values = data[ratings], np.clip(data[residuals], -bound, bound)
+        return csr_array((values, own.items, own.starts), shape=(own.n_users, own.n_items))
 
-    def gram_product(direction: Array) -> tuple[Array]:
-        return (table().T @ (table() @ direction),)
+    table = Own(clipped)
 
-    direction = _orthogonalised(basis, rng.standard_normal(ratings.n_items))
+    def gram_product(direction: Array, data: Data) -> tuple[Array]:
+        return (data[table].T @ (data[table] @ direction),)
+
+    direction = _orthogonalised(basis, rng.standard_normal(len(basis)))
     for _ in range(LATER_POWERS if iterate.basis.shape[1] else FIRST_POWERS):
         (power,) = yield from all_reduce(iterate, partial(gram_product, direction))
         # If the residual is zero, any direction will do.
         if (yield from decide(not power.any())):
             break
         direction = _orthogonalised(basis, power)
-    return Direction(direction, lambda: table().data, lambda: table() @ direction)
+    return Direction(
+        direction,
+        Own(lambda data: np.asarray(data[table].data)),
+        Own(lambda data: np.asarray(data[table] @ direction)),
+    )
 
 
 def _orthogonalised(basis: Array, vector: Array) -> Array:

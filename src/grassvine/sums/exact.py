@@ -29,6 +29,7 @@ from grassvine.sums.conjugate_gradient import (
     conjugate_gradient,
 )
 from grassvine.sums.continuation import complete_by_rank
+from grassvine.sums.own import own_problem
 from grassvine.sums.preconditioners import (
     IdentityPreconditioner,
     ItemScaling,
@@ -115,7 +116,7 @@ class Exact:
         return SumAgent(number, problem, program, plan.network.tree)
 
     def program(self, problem: Problem, start: Array, seed: int) -> Program:
-        """Return the program that every agent runs on its own problem.
+        """Return the program for agents with problems of this kind.
 
         :func:`grassvine.sums.program.run_pooled` runs the same program on pooled data.
         """
@@ -132,8 +133,8 @@ class Exact:
 
     def _program(self, problem: TwiceDifferentiable, start: Array, seed: int) -> Program:
         if isinstance(problem, Eigenproblem):
-            share = self.explained_variance_ratio
-            return (yield from principal_components(problem, start, seed, self.max_iter, share))
+            share, samples = self.explained_variance_ratio, own_problem(problem)
+            return (yield from principal_components(samples, start, seed, self.max_iter, share))
         if self.explained_variance_ratio:
             raise PlanError(
                 f"explained_variance_ratio is for principal components, not for "
@@ -142,8 +143,8 @@ class Exact:
         if self.by_rank and isinstance(problem, CompletesRatings):
             return (yield from complete_by_rank(problem, start.shape[1], seed, self.tol))
         preconditioner = yield from _preconditioner(problem)
-        stopping = StoppingRule(self.tol, self.max_iter)
-        descent = yield from conjugate_gradient(problem, start, preconditioner, stopping)
+        stopping, own = StoppingRule(self.tol, self.max_iter), own_problem(problem)
+        descent = yield from conjugate_gradient(own, start, preconditioner, stopping)
         return ProgramOutcome(descent.point.iterate, descent.reason)
 
 
@@ -163,8 +164,8 @@ def with_full_rank(program: Program, start: Array) -> Program:
 def _preconditioner(problem: TwiceDifferentiable) -> Subprogram[Preconditioner]:
     if not isinstance(problem, ModelsHessian):
         return IdentityPreconditioner()
-    start = Iterate(np.zeros((problem.n_items, 0)))
-    statistics, count = yield from all_reduce(start, problem.hessian_statistics)
+    start, own = Iterate(np.zeros((problem.n_items, 0))), own_problem(problem)
+    statistics, count = yield from all_reduce(start, lambda data: data[own].hessian_statistics())
     if statistics.ndim == 1:
         # Count an unrated item as rated once, so that rounding errors do not move its row.
         return ItemScaling(np.maximum(statistics, 1.0) / float(count) + problem.alpha)

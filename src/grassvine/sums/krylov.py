@@ -23,7 +23,6 @@ import numpy as np
 
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.seeds import stream
-from grassvine.sums.common import computed_once, kept_with_state
 from grassvine.sums.program import Subprogram, agree
 
 
@@ -35,7 +34,7 @@ class Block:
     coupling: Array
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class KrylovSpace:
     """Q, H, W and T as above; eigenvalues Θ in descending order, with their V."""
 
@@ -57,7 +56,7 @@ class KrylovSpace:
         return self.coupling @ self.vectors[:, :rank]
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Extension:
     """A space and the block by which it is extended next."""
 
@@ -65,7 +64,7 @@ class Extension:
     block: Block
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Grown:
     """A space with a block, and what leads out of it and W, before this becomes part of W.
 
@@ -86,7 +85,7 @@ class _Grown:
         return min(int(np.count_nonzero(self.sizes > self.space.noise)), room)
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Residual:
     """Left singular vectors of TV_r, a basis of the coordinates of W, and singular values."""
 
@@ -94,15 +93,12 @@ class _Residual:
     sizes: Array
 
 
-@computed_once
 def empty_space(n_items: int) -> KrylovSpace:
     """Return the space without dimensions."""
     none = np.zeros((n_items, 0))
     return KrylovSpace(none, none[:0], none, none[:0], np.zeros(0), none[:0])
 
 
-@kept_with_state
-@computed_once
 def eigenvectors(space: KrylovSpace, rank: int) -> Array:
     """Return U for the largest eigenvalues."""
     return np.ascontiguousarray(space.basis @ space.vectors[:, :rank])
@@ -114,8 +110,6 @@ def extended(space: KrylovSpace, block: Block, image: Array) -> Subprogram[Krylo
     return _with_outside(grown, int((yield from agree(grown.n_fresh))))
 
 
-@kept_with_state
-@computed_once
 def _grown(space: KrylovSpace, block: Block, image: Array) -> _Grown:
     basis = np.column_stack([space.basis, block.columns])
     known = np.column_stack([basis, space.outside])
@@ -137,8 +131,6 @@ def _grown(space: KrylovSpace, block: Block, image: Array) -> _Grown:
     return _Grown(grown, directions, *np.linalg.svd(factor))
 
 
-@kept_with_state
-@computed_once
 def _with_outside(grown: _Grown, n_fresh: int) -> KrylovSpace:
     """Return the space with the largest directions that lead out of it as part of W."""
     space = grown.space
@@ -167,8 +159,6 @@ def next_block(space: KrylovSpace, rank: int) -> Subprogram[Extension]:
     return _taken(space, residual.directions, width)
 
 
-@kept_with_state
-@computed_once
 def _residual(space: KrylovSpace, rank: int) -> _Residual:
     directions, sizes, _ = np.linalg.svd(space.residual(rank))
     return _Residual(directions, sizes)
@@ -192,8 +182,6 @@ def unconnected(space: KrylovSpace, columns: Array) -> Extension:
     return Extension(space, Block(columns, np.zeros((columns.shape[1], space.basis.shape[1]))))
 
 
-@kept_with_state
-@computed_once
 def restarted(space: KrylovSpace, kept: int) -> KrylovSpace:
     """Return the space of the best eigenvectors alone, which bounds memory and work."""
     return KrylovSpace(
@@ -206,8 +194,6 @@ def restarted(space: KrylovSpace, kept: int) -> KrylovSpace:
     )
 
 
-@kept_with_state
-@computed_once
 def _taken(space: KrylovSpace, turn: Array, width: int) -> Extension:
     """Turn W, and take its first columns out."""
     outside, coupling = space.outside @ turn, turn.T @ space.coupling

@@ -7,6 +7,7 @@ import numpy as np
 from grassvine.foundations.arrays import Array
 from grassvine.problems.base import CompletesRatings
 from grassvine.sums.conjugate_gradient import Point
+from grassvine.sums.own import Own
 from grassvine.sums.program import Subprogram, all_reduce
 
 # Avoids division by zero for directions without weights and features without values.
@@ -56,23 +57,22 @@ class ItemBlocks:
     numbers, and is recomputed every 15 iterations.
     """
 
-    def __init__(self, problem: CompletesRatings, density: float):
+    def __init__(self, problem: Own[CompletesRatings], density: float, alpha: float):
         self._problem = problem
-        self._density = density
+        self._share = 1e-3 * density + alpha
         self._blocks = np.zeros(0)
 
     def prepare(self, point: Point, iteration: int) -> Subprogram[None]:
         """Sum the blocks, if they are due."""
         if iteration % REFRESH == 0:
             (total,) = yield from all_reduce(
-                point.iterate, lambda: (self._problem.item_blocks(point.basis),)
+                point.iterate, lambda data: (data[self._problem].item_blocks(point.basis),)
             )
             self._blocks = unpacked(total, point.basis.shape[1])
 
     def apply_inverse(self, point: Point, tangent: Array) -> Array:
         """Return M⁻¹ξ."""
-        share = 1e-3 * self._density + self._problem.alpha
-        common = share * _floored(point.gram)
+        common = self._share * _floored(point.gram)
         return _solve(self._blocks + common, tangent[:, :, None])[:, :, 0]
 
 

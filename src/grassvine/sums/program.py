@@ -1,7 +1,8 @@
 """Programs over sums: all agents run one program, which communicates by sums over all agents.
 
-A program is a generator that each agent runs on its own problem. It yields how to compute the
-agent's part of a sum and is sent the total, which has the same bits at every agent. Agents add up
+A program is a generator without data. It yields how to compute an agent's part of a sum from the
+agent's :class:`~grassvine.sums.own.Data` and is sent the total, which has the same bits at every
+agent. So the agents of one process share one program (:mod:`grassvine.sums.course`). Agents add up
 along a tree; :func:`run_pooled` runs the same program for a single owner of all the data.
 
 What agents compute from the same totals may differ in the last bits, because their processors and
@@ -28,6 +29,7 @@ from grassvine.foundations.arrays import Array
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.foundations.errors import PlanError
 from grassvine.problems.base import Problem, as_local_problem
+from grassvine.sums.own import Data, Own
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,10 +37,9 @@ class Iterate:
     """The current point of a program: a basis, the cost of all agents, and the gradient norm.
 
     ``candidates`` are the columns of a table of the candidates validated so far, if any, and
-    ``share`` is the estimated share of the program that is done, if known. ``mse`` is the mean
-    squared error at this point over the values of this agent alone that are being fitted: a
-    by-product of its part of the sum, which is not sent. It is NaN if unknown, and None if the
-    program was replayed, so that the point was not evaluated again.
+    ``share`` is the estimated share of the program that is done, if known. ``mse`` is each agent's
+    own mean squared error at this point, over the values that are being fitted: a by-product of its
+    part of the sum, which is not sent.
 
     Models with more than a basis are subclasses that override the methods for their arrays and
     their fit to one agent's data; agents and engines use only these methods.
@@ -49,7 +50,7 @@ class Iterate:
     gradient_norm: float = math.nan
     candidates: Mapping[str, Array] = field(default_factory=dict)
     share: float = math.nan
-    mse: float | None = math.nan
+    mse: Own[float] | None = None
 
     def arrays(self) -> dict[str, Array]:
         """Return the fitted model as named arrays."""
@@ -61,25 +62,31 @@ class Iterate:
         return evaluation.cost, evaluation.squared_error
 
 
-# Returns the arrays and numbers of this agent's part of a sum.
-Compute: TypeAlias = Callable[[], Sequence[Array | float]]
+# Returns the arrays and numbers of an agent's part of a sum.
+Compute: TypeAlias = Callable[[Data], Sequence[Array | float]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
     """How to compute an agent's part of a sum, and the current iterate of its program.
 
-    ``compute`` is called at most once before the total is sent, and not at all if the total is
-    already known. Its only side effect is caching for later parts. ``wide`` says that the numbers
-    of one array have different units, such as features, so that the small ones must not be rounded
-    to the accuracy of the large ones. ``bound`` is what no number of any part can exceed, if totals
-    say so, and otherwise 0.
+    ``compute`` is called at most once for an agent before the total is sent, and not at all if the
+    total is already known. Its only side effect is to keep values in the data for later parts.
+    ``wide`` says that the numbers of one array have different units, such as features, so that the
+    small ones must not be rounded to the accuracy of the large ones. ``bound`` is what no number of
+    any part can exceed, if totals say so, and otherwise 0. ``data`` are used instead of the agent's
+    if the program is about another problem (:func:`about`).
     """
 
     compute: Compute
     iterate: Iterate
     wide: bool = False
     bound: float = 0.0
+    data: Data | None = None
+
+    def of(self, data: Data) -> Sequence[Array | float]:
+        """Return the part of an agent with these data."""
+        return self.compute(self.data or data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,11 +159,19 @@ def map_iterates(
     program: Subprogram[Result], change: Callable[[Iterate], Iterate]
 ) -> Subprogram[Result]:
     """Run a program with ``change`` applied to its intermediate iterates."""
+    return _map_parts(program, lambda part: replace(part, iterate=change(part.iterate)))
+
+
+def about(problem: Problem, program: Subprogram[Result]) -> Subprogram[Result]:
+    """Run a program on a problem instead of that of the agent which runs it."""
+    data = Data(problem)
+    return _map_parts(program, lambda part: replace(part, data=data))
+
+
+def _map_parts(program: Subprogram[Result], change: Callable[[Part], Part]) -> Subprogram[Result]:
     request = next(program)
     while True:
-        if isinstance(request, Part):
-            request = replace(request, iterate=change(request.iterate))
-        answer = yield request
+        answer = yield change(request) if isinstance(request, Part) else request
         try:
             request = program.send(answer)
         except StopIteration as end:
@@ -188,13 +203,14 @@ def next_part(
     return request
 
 
-def run_pooled(program: Program) -> ProgramOutcome:
+def run_pooled(program: Program, problem: Problem) -> ProgramOutcome:
     """Run a program for a single owner of all the data, whose part is the total."""
+    data = Data(problem)
     with one_blas_thread():
         part = first_part(program)
         while True:
             try:
-                part = next_part(program, shaped(*flat(part.compute())))
+                part = next_part(program, shaped(*flat(part.of(data))))
             except StopIteration as end:
                 ending: ProgramOutcome = end.value
                 return ending

@@ -68,10 +68,10 @@ def with_candidates(program: Program, log: CandidateLog) -> Program:
 
     def counted(iterate: Iterate) -> Iterate:
         log.n_sums += 1
-        return replace(iterate, candidates=log.columns(), mse=math.nan)
+        return replace(iterate, candidates=log.columns(), mse=None)
 
     outcome = yield from map_iterates(program, counted)
-    ending = replace(outcome.iterate, candidates=log.columns(), mse=math.nan)
+    ending = replace(outcome.iterate, candidates=log.columns(), mse=None)
     return replace(outcome, iterate=ending)
 
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array
-from grassvine.sums.common import computed_once
+from grassvine.sums.own import Data, Own
 from grassvine.sums.program import Iterate, Subprogram, agree, all_reduce
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class RatingStatistics:
     """Counts per item, number of users with ratings, mean and standard deviation."""
 
@@ -30,11 +30,11 @@ class RatingStatistics:
         )
 
 
-def rating_statistics(ratings: Ratings, iterate: Iterate) -> Subprogram[RatingStatistics]:
+def rating_statistics(own_ratings: Own[Ratings], iterate: Iterate) -> Subprogram[RatingStatistics]:
     """Add up the statistics of all agents' ratings."""
-    values = ratings.values
 
-    def own() -> tuple[Array, float, float, float]:
+    def own(data: Data) -> tuple[Array, float, float, float]:
+        ratings, values = data[own_ratings], data[own_ratings].values
         counts = np.bincount(ratings.items, minlength=ratings.n_items).astype(np.float64)
         n_users = float(np.count_nonzero(np.diff(ratings.starts)))
         return counts, n_users, float(values.sum()), float(values @ values)
@@ -53,7 +53,6 @@ def _moments(sums: Sequence[Array]) -> tuple[float, float]:
     return centre, math.sqrt(variance) or 1.0  # if all ratings are equal any scale will do
 
 
-@computed_once
 def _statistics(sums: Sequence[Array], centre: float, deviation: float) -> RatingStatistics:
     counts, n_users, _, _ = sums
     return RatingStatistics(counts, max(float(n_users), 1.0), centre, deviation)

@@ -101,7 +101,7 @@ class Validated:
         return SumAgent(number, problem, program, plan.network.tree)
 
     def program(self, problem: CompletesRatings, start: Array, seed: int) -> Program:
-        """Return the program that every agent runs on its own problem.
+        """Return the program for agents with problems of this kind.
 
         :func:`grassvine.sums.program.run_pooled` runs the same program on pooled data.
         """

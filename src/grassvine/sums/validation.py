@@ -28,6 +28,7 @@ from grassvine.problems.base import CompletesRatings, Problem
 from grassvine.protocol.agent import State
 from grassvine.sums.conjugate_gradient import Descent, Point, StoppingRule, conjugate_gradient
 from grassvine.sums.continuation import widened
+from grassvine.sums.own import Data, Own, own_problem
 from grassvine.sums.preconditioners import ItemScaling
 from grassvine.sums.program import (
     Iterate,
@@ -86,15 +87,15 @@ class ValidatedIterate(Iterate):
 class HeldOut:
     """A monitor that stops a descent when the error at held-out entries stops falling."""
 
-    def __init__(self, problem: CompletesRatings, held: Ratings, n_iter_no_change: int):
+    def __init__(self, problem: Own[CompletesRatings], held: Own[Ratings], n_iter_no_change: int):
         self._problem, self._held, self._n_iter_no_change = problem, held, n_iter_no_change
         self._n_no_change = 0
         self.seen: list[float] = []  # squared errors of all agents
         self.best: Point | None = None
 
-    def count(self, basis: Array) -> float:
-        """Return the squared error at this agent's held-out entries."""
-        residuals = self._problem.residuals(basis, self._held)
+    def count(self, data: Data, basis: Array) -> float:
+        """Return the squared error at an agent's held-out entries."""
+        residuals = data[self._problem].residuals(basis, data[self._held])
         return float(residuals @ residuals)
 
     def check(self, point: Point) -> Subprogram[str]:
@@ -111,22 +112,27 @@ class HeldOut:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """An agent's entries, centred by the mean over all agents, and the pooled statistics."""
+    """Each agent's entries, centred by the mean over all agents, and the pooled statistics."""
 
-    given: CompletesRatings
-    entries: Ratings
+    given: Own[CompletesRatings]
+    entries: Own[Ratings]
     statistics: RatingStatistics
 
     @property
     def density(self) -> float:
         """The density of the pooled table."""
-        return float(self.statistics.counts.sum()) / (
-            self.entries.n_items * self.statistics.n_users
-        )
+        return float(self.statistics.counts.sum()) / (self.n_items * self.statistics.n_users)
 
-    def problem(self, unobserved: float) -> CompletesRatings:
-        """Return the agent's problem for a λ."""
-        return self.given.with_ratings(self.entries, unobserved=unobserved)
+    @property
+    def n_items(self) -> int:
+        """The number of items."""
+        return len(self.statistics.counts)
+
+    def problem(self, unobserved: float) -> Own[CompletesRatings]:
+        """Return each agent's problem for a λ."""
+        return Own(
+            lambda data: data[self.given].with_ratings(data[self.entries], unobserved=unobserved)
+        )
 
     def descend(
         self,
@@ -193,17 +199,19 @@ def choose_and_fit(
 def _choose_and_fit(
     method: "Validated", problem: CompletesRatings, start: Array, seed: int, log: CandidateLog
 ) -> Program:
-    rest, held = hold_out_of_users(problem.ratings, method.share, seed)
+    given = own_problem(problem)
+    both = Own(lambda data: hold_out_of_users(data[given].ratings, method.share, seed))
+    rest = Own(lambda data: data[given].with_ratings(data[both][0]))
     unobserved = 0.0 if method.unobserved == "auto" else method.unobserved
     initial = ValidatedIterate(start, centre=0.0, unobserved=unobserved)
-    table = yield from centred(problem.with_ratings(rest), initial)
+    table = yield from centred(rest, initial)
     initial = table.as_model(initial, unobserved)
-    (n_held,) = yield from all_reduce(initial, lambda: (float(held.n_values),))
-    held = held.shifted(-table.statistics.centre)
+    (n_held,) = yield from all_reduce(initial, lambda data: (float(data[both][1].n_values),))
+    held = Own(lambda data: data[both][1].shifted(-table.statistics.centre))
     best = yield from choose(method, table, held, start.shape[1], seed, float(n_held), log)
     log.chosen = best.row
     early = yield from decide(best.last_error > (1.0 + RISE) * best.error)
-    whole = yield from centred(problem, table.as_model(Iterate(best.basis), best.unobserved))
+    whole = yield from centred(given, table.as_model(Iterate(best.basis), best.unobserved))
     stopping = StoppingRule(method.tol, 0 if early else method.max_descent_iter)
     descent = yield from whole.descend(best.basis, best.unobserved, stopping)
     error = math.sqrt(best.error / max(float(n_held), 1.0))
@@ -214,16 +222,18 @@ def _choose_and_fit(
     return ProgramOutcome(whole.as_model(descent.point.iterate, best.unobserved), reason)
 
 
-def centred(problem: CompletesRatings, iterate: Iterate) -> Subprogram[Table]:
+def centred(problem: Own[CompletesRatings], iterate: Iterate) -> Subprogram[Table]:
     """Centre the entries by the mean over all agents."""
-    statistics = yield from rating_statistics(problem.ratings, iterate)
-    return Table(problem, problem.ratings.shifted(-statistics.centre), statistics)
+    ratings = Own(lambda data: data[problem].ratings)
+    statistics = yield from rating_statistics(ratings, iterate)
+    entries = Own(lambda data: data[ratings].shifted(-statistics.centre))
+    return Table(problem, entries, statistics)
 
 
 def choose(
     method: "Validated",
     table: Table,
-    held: Ratings,
+    held: Own[Ratings],
     rank: int,
     seed: int,
     n_held: float,
@@ -266,7 +276,7 @@ def choose(
                 return best
         return first
 
-    basis, step = np.zeros((table.entries.n_items, 0)), FIRST_STEP
+    basis, step = np.zeros((table.n_items, 0)), FIRST_STEP
     best: Candidate | None = None
     n_no_change = 0
     for size in range(1, rank + 1):

@@ -39,6 +39,7 @@ from grassvine.peers.plan.secrecy import MIN_SUPPORT
 from grassvine.protocol import Agent
 from grassvine.protocol.agent import State
 from grassvine.protocol.observers import AllFinished
+from grassvine.sums.own import Data
 from grassvine.sums.program import Compute, Part, Program, ProgramOutcome, kind_of
 
 SCALE: dict[str, Any] = {"lowest": 0.5, "highest": 5.0}
@@ -304,8 +305,8 @@ def lying(
 def _changed(
     compute: Compute, change: Callable[[Sequence[Array | float]], Sequence[Array | float]]
 ) -> Compute:
-    def changed() -> Sequence[Array | float]:
-        return change(compute())
+    def changed(data: Data) -> Sequence[Array | float]:
+        return change(compute(data))
 
     changed.__qualname__ = kind_of(compute)  # a scale of its own
     return changed

@@ -21,6 +21,7 @@ from grassvine.sums import BayesianCompletionProblem, BayesianFactorization, Bay
 from grassvine.sums.bayes.fit import SET_UP_SUMS, BayesianIterate
 from grassvine.sums.bayes.method import LARGEST_RANK, usual_rank
 from grassvine.sums.bayes.selection import SCALES, scale_of
+from grassvine.sums.own import Data
 from grassvine.sums.program import Program, first_part, flat, next_part, run_pooled, shaped
 
 RANK = 3
@@ -40,8 +41,13 @@ def learned(plan: gv.Plan, ratings: gv.Ratings, engine: Any = None) -> tuple[Any
     return outcome.states, outcome.stop_reason
 
 
-def pooled(program: Program) -> BayesianModel:
-    iterate = run_pooled(program).iterate
+def pooled(
+    method: BayesianFactorization,
+    problem: BayesianCompletionProblem,
+    start: np.ndarray,
+    seed: int = 0,
+) -> BayesianModel:
+    iterate = run_pooled(method.program(problem, start, seed), problem).iterate
     assert isinstance(iterate, BayesianIterate)
     return iterate.model
 
@@ -49,7 +55,7 @@ def pooled(program: Program) -> BayesianModel:
 def fitted(train: gv.Ratings, rank: int = RANK, **options: Any) -> BayesianModel:
     start = plan(BayesianFactorization(), gv.networks.path(1)).start(0)
     method = BayesianFactorization(ranks=options.pop("ranks", (rank,)), **options)
-    return pooled(method.program(BayesianCompletionProblem(train), start, 2))
+    return pooled(method, BayesianCompletionProblem(train), start, 2)
 
 
 def test_error(model: BayesianModel, train: gv.Ratings, test: gv.Ratings) -> float:
@@ -73,7 +79,7 @@ def test_many_agents_find_what_one_would(
         for name, array in states[0].items():
             np.testing.assert_array_equal(state[name], array)
     start = plan(method, network).start(0)
-    wanted = pooled(method.program(BayesianCompletionProblem(ratings), start, 2))
+    wanted = pooled(method, BayesianCompletionProblem(ratings), start, 2)
     found = BayesianModel.from_arrays(states[0])
     problem = BayesianCompletionProblem(ratings)
     everything = problem.predict(found, ratings), problem.predict(wanted, ratings)
@@ -83,12 +89,13 @@ def test_many_agents_find_what_one_would(
     np.testing.assert_allclose(*variances, rtol=1e-9)
 
 
-def costs_of(program: Program) -> list[float]:
+def costs_of(program: Program, problem: BayesianCompletionProblem) -> list[float]:
     """The cost that a program reports after each sum; NaN during the set-up."""
+    data = Data(problem)
     part, costs = first_part(program), list[float]()
     while True:
         try:
-            part = next_part(program, shaped(*flat(part.compute())))
+            part = next_part(program, shaped(*flat(part.of(data))))
         except StopIteration as end:
             return [*costs, end.value.iterate.cost]
         costs.append(part.iterate.cost)
@@ -98,7 +105,7 @@ def test_the_cost_falls_and_the_sums_are_few() -> None:
     method = BayesianFactorization()
     problem = BayesianCompletionProblem(table())
     start = plan(method, gv.networks.path(1)).start(0)
-    costs = costs_of(method.program(problem, start, 2))
+    costs = costs_of(method.program(problem, start, 2), problem)
     assert len(costs) == SET_UP_SUMS + method.max_iter
     fit = np.array(costs[SET_UP_SUMS:])
     assert (np.diff(fit[2:]) < 1e-6 * np.abs(fit[2:-1])).all()
@@ -127,13 +134,14 @@ def test_it_predicts_better_than_the_posterior_mode() -> None:
     gains = []
     for seed in range(5):
         train, test = hold_out_ratings(table(seed), 0.2, seed=seed)
+        problem = gv.BiasedCompletionProblem(train)
         found = gv.sums.BiasedFactorization(ranks=(RANK,)).program(
-            gv.BiasedCompletionProblem(train),
+            problem,
             plan(BayesianFactorization(), gv.networks.path(1)).start(0),
             2,
         )
-        mode = run_pooled(found).iterate.model  # type: ignore[attr-defined]
-        wrong = gv.BiasedCompletionProblem(train).predict(mode, test) - test.values
+        mode = run_pooled(found, problem).iterate.model  # type: ignore[attr-defined]
+        wrong = problem.predict(mode, test) - test.values
         gains.append(np.sqrt(np.mean(wrong**2)) - test_error(fitted(train), train, test))
     assert np.mean(gains) > 0.0
 
@@ -219,7 +227,7 @@ def test_hostile_tables_have_finite_sensible_predictions(
     start = gv.geometry.Grassmann().random_point(n_items, max(size, 1), stream(1, "start"))
     problem = BayesianCompletionProblem(ratings)
     method = BayesianFactorization(ranks=(size,))
-    model = pooled(method.program(problem, start, 0))
+    model = pooled(method, problem, start, 0)
     everywhere = np.repeat(np.arange(n_users), n_items), np.tile(np.arange(n_items), n_users)
     deviations = np.sqrt(problem.variances(model, *everywhere))
     assert np.isfinite(deviations).all() and (deviations > 0.0).all()
@@ -239,7 +247,7 @@ def test_low_noise_and_few_ratings_of_an_item_do_not_make_steps_diverge() -> Non
         ratings = gv.Ratings.from_arrays(users, items, values, n_users=62, n_items=184)
         train, test = hold_out_ratings(ratings, 0.2, seed=seed)
         start = gv.geometry.Grassmann().random_point(184, 8, stream(seed, "start"))
-        model = pooled(BayesianFactorization().program(BayesianCompletionProblem(train), start, 0))
+        model = pooled(BayesianFactorization(), BayesianCompletionProblem(train), start, 0)
         assert test_error(model, train, test) < 0.35 * np.std(test.values)
 
 
@@ -253,7 +261,7 @@ def test_new_users_with_one_rating_are_not_extrapolated() -> None:
     ratings = gv.Ratings.from_arrays(users, items, values, n_users=500, n_items=60)
     old, new = ratings.take_users(0, 400), ratings.take_users(400, 500)
     start = gv.geometry.Grassmann().random_point(60, 2, stream(0, "start"))
-    model = pooled(BayesianFactorization().program(BayesianCompletionProblem(old), start, 0))
+    model = pooled(BayesianFactorization(), BayesianCompletionProblem(old), start, 0)
     place = np.arange(new.n_values) - new.starts[new.users_of_values()]
     one, rest = new.take_values(place < 1), new.take_values(place >= 1)
     rows = np.column_stack([model.factors, np.ones(60)])[rest.items]

@@ -1,5 +1,6 @@
 """Completion with biases: what many agents find by sums is what one owner of all data finds."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -26,6 +27,7 @@ from grassvine.sums.biased.selection import (
     most_sums,
     search,
 )
+from grassvine.sums.own import Data
 from grassvine.sums.program import (
     Decision,
     Program,
@@ -72,17 +74,19 @@ def learned(plan: gv.Plan, ratings: gv.Ratings, engine: Any = None) -> tuple[Any
     return outcome.states, outcome.stop_reason
 
 
-def pooled(program: Program) -> tuple[BiasedModel, str]:
-    ending = run_pooled(program)
+def pooled(
+    fit: Callable[..., Program], problem: gv.BiasedCompletionProblem, *given: Any, **options: Any
+) -> tuple[BiasedModel, str]:
+    ending = run_pooled(fit(problem, *given, **options), problem)
     assert isinstance(ending.iterate, BiasedIterate)
     return ending.iterate.model, ending.reason
 
 
-def costs_of(program: Program) -> list[float]:
-    part, costs = first_part(program), []
+def costs_of(program: Program, problem: gv.BiasedCompletionProblem) -> list[float]:
+    part, costs, data = first_part(program), [], Data(problem)
     while True:
         try:
-            part = next_part(program, shaped(*flat(part.compute())))
+            part = next_part(program, shaped(*flat(part.of(data))))
             costs.append(part.iterate.cost)
         except StopIteration as end:
             return [*costs, end.value.iterate.cost]
@@ -106,10 +110,10 @@ def test_many_agents_find_what_one_would(network: gv.networks.Network, regulariz
     ratings = table()
     states, reason = learned(plan(BiasedFactorization(regularization), network), ratings)
     if regularization == "auto":
-        model, why = pooled(choose_biased(gv.BiasedCompletionProblem(ratings), start(), seed=2))
+        model, why = pooled(choose_biased, gv.BiasedCompletionProblem(ratings), start(), seed=2)
     else:
         model, why = pooled(
-            fit_biased(gv.BiasedCompletionProblem(ratings), start(), regularization, 3.0)
+            fit_biased, gv.BiasedCompletionProblem(ratings), start(), regularization, 3.0
         )
     assert why in reason
     for state in states:
@@ -129,7 +133,7 @@ def test_the_end_is_a_minimum() -> None:
     criteria = StoppingCriteria(400, 1e-14)
     problem = gv.BiasedCompletionProblem(ratings)
     programs = [fit_biased(problem, start(seed), 3.0, 2.0, criteria) for seed in (0, 1)]
-    iterates = [run_pooled(program).iterate for program in programs]
+    iterates = [run_pooled(program, problem).iterate for program in programs]
     ends = [iterate.model for iterate in iterates if isinstance(iterate, BiasedIterate)]
     for model in ends:
         there = problem.evaluate(model)
@@ -150,7 +154,7 @@ def test_the_end_is_a_minimum() -> None:
 def test_costs_never_rise(regularization: float) -> None:
     problem, criteria = gv.BiasedCompletionProblem(table()), StoppingCriteria(60, 1e-9)
     program = fit_biased(problem, start(), regularization, 3.0, criteria)
-    costs = np.array(costs_of(program))
+    costs = np.array(costs_of(program, problem))
     costs = costs[np.isfinite(costs)]
     assert len(costs) > 10 and (np.diff(costs) <= 0.0).all()
 
@@ -180,7 +184,8 @@ def test_run_takes_the_method_and_reports_the_cost_of_each_agent() -> None:
         plan(BiasedFactorization(2.0), network),
         [gv.BiasedCompletionProblem(part) for part in parts],
     )
-    iterate = run_pooled(fit_biased(gv.BiasedCompletionProblem(ratings), start(), 2.0, 3.0)).iterate
+    problem = gv.BiasedCompletionProblem(ratings)
+    iterate = run_pooled(fit_biased(problem, start(), 2.0, 3.0), problem).iterate
     assert isinstance(iterate, BiasedIterate)
     model = iterate.model
     last = run.history["cost"][-4:]  # without the penalties of the items
@@ -207,9 +212,9 @@ def test_agents_have_a_model_from_the_beginning(regularization: Any) -> None:
 
 def test_auto_is_about_as_good_as_the_best_of_many_on_test() -> None:
     train, test = hold_out_ratings(table(n_users=500), 0.2, seed=1)
-    model, _ = pooled(choose_biased(gv.BiasedCompletionProblem(train), start()))
+    model, _ = pooled(choose_biased, gv.BiasedCompletionProblem(train), start())
     others = [
-        pooled(fit_biased(gv.BiasedCompletionProblem(train), start(), regularization, 3.0))[0]
+        pooled(fit_biased, gv.BiasedCompletionProblem(train), start(), regularization, 3.0)[0]
         for regularization in (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
     ]
     errors = [test_error(other, train, test) for other in others]
@@ -218,17 +223,17 @@ def test_auto_is_about_as_good_as_the_best_of_many_on_test() -> None:
 
 def test_auto_chooses_among_ranks() -> None:
     train, test = hold_out_ratings(table(n_users=500), 0.2, seed=1)
-    model, _ = pooled(choose_biased(gv.BiasedCompletionProblem(train), start(), ranks=(1, 2, 3)))
+    model, _ = pooled(choose_biased, gv.BiasedCompletionProblem(train), start(), ranks=(1, 2, 3))
     assert model.factors.shape[1] == 2  # that of the table
-    fixed, _ = pooled(choose_biased(gv.BiasedCompletionProblem(train), start()[:, :1]))
+    fixed, _ = pooled(choose_biased, gv.BiasedCompletionProblem(train), start()[:, :1])
     assert test_error(model, train, test) < 0.8 * test_error(fixed, train, test)
 
 
 def test_auto_does_not_depend_on_the_unit_of_the_ratings() -> None:
     ratings = table()
-    model, _ = pooled(choose_biased(gv.BiasedCompletionProblem(ratings), start()))
+    model, _ = pooled(choose_biased, gv.BiasedCompletionProblem(ratings), start())
     scaled = gv.Ratings(ratings.n_items, ratings.starts, ratings.items, 100.0 * ratings.values)
-    other, _ = pooled(choose_biased(gv.BiasedCompletionProblem(scaled), start()))
+    other, _ = pooled(choose_biased, gv.BiasedCompletionProblem(scaled), start())
     np.testing.assert_allclose(other.regularization, 100.0 * model.regularization, rtol=1e-9)
     np.testing.assert_allclose(other.item_biases, 100.0 * model.item_biases, atol=1e-5)
 
@@ -241,7 +246,7 @@ def test_noise_is_left_alone() -> None:
         ratings.n_items, ratings.starts, ratings.items, rng.standard_normal(ratings.n_values)
     )
     train, test = hold_out_ratings(noise, 0.2)
-    model, _ = pooled(choose_biased(gv.BiasedCompletionProblem(train), start()))
+    model, _ = pooled(choose_biased, gv.BiasedCompletionProblem(train), start())
     assert test_error(model, train, test) < 1.02 * float(np.std(test.values))
 
 
@@ -260,13 +265,9 @@ def test_what_is_held_out_does_not_depend_on_who_holds_the_users() -> None:
 
 def test_there_is_time_for_all_sums() -> None:
     criteria = StoppingCriteria(max_iter=4, tol=0.0)
-    n_sums = len(
-        costs_of(
-            choose_biased(
-                gv.BiasedCompletionProblem(table()), start(), ranks=(1, 2, 3), criteria=criteria
-            )
-        )
-    )
+    problem = gv.BiasedCompletionProblem(table())
+    program = choose_biased(problem, start(), ranks=(1, 2, 3), criteria=criteria)
+    n_sums = len(costs_of(program, problem))
     assert n_sums <= most_sums(criteria, 3)
     _, reason = learned(
         plan(BiasedFactorization(max_iter=4, tol=0.0), gv.networks.path(3)), table()
@@ -279,7 +280,7 @@ def test_extreme_tables_are_fitted() -> None:
     equal = gv.Ratings(ratings.n_items, ratings.starts, ratings.items, np.ones(ratings.n_values))
     few = ratings.take_values(np.arange(ratings.n_values) % 97 == 0)  # most users have nothing
     for extreme in (equal, few):
-        model, _ = pooled(choose_biased(gv.BiasedCompletionProblem(extreme), start()))
+        model, _ = pooled(choose_biased, gv.BiasedCompletionProblem(extreme), start())
         assert np.isfinite(model.factors).all() and np.isfinite(model.item_biases).all()
         assert learned(plan(BiasedFactorization(), gv.networks.path(3)), extreme)[1]
 
@@ -345,11 +346,11 @@ def test_factors_must_beat_the_biases_alone() -> None:
     values = truth[users, items] + rng.standard_normal(len(users))
     ratings = gv.Ratings.from_arrays(users, items, values, n_users=300, n_items=40)
     problem = gv.BiasedCompletionProblem(ratings)
-    chosen, _ = pooled(choose_biased(problem, start(), ranks=(0, 1, 3)))
+    chosen, _ = pooled(choose_biased, problem, start(), ranks=(0, 1, 3))
     assert chosen.factors.shape == (40, 0)
-    given, _ = pooled(choose_biased(problem, start()))
+    given, _ = pooled(choose_biased, problem, start())
     assert given.factors.shape == (40, RANK) and not given.factors.any()
-    alone, _ = pooled(choose_biased(problem, start(), ranks=(0,)))
+    alone, _ = pooled(choose_biased, problem, start(), ranks=(0,))
     np.testing.assert_allclose(given.item_biases, alone.item_biases, atol=1e-6)
 
 
@@ -358,7 +359,7 @@ def test_the_biases_alone_are_those_of_a_direct_solution() -> None:
     ratings = table(n_users=30, n_items=12)
     criteria = StoppingCriteria(300, 1e-15)
     problem = gv.BiasedCompletionProblem(ratings)
-    model, _ = pooled(fit_biased(problem, np.zeros((12, 0)), 1.0, 2.0, criteria))
+    model, _ = pooled(fit_biased, problem, np.zeros((12, 0)), 1.0, 2.0, criteria)
     design = np.zeros((ratings.n_values, 12 + 30))
     design[np.arange(len(design)), ratings.items] = 1.0
     design[np.arange(len(design)), 12 + ratings.users_of_values()] = 1.0

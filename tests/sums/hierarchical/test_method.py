@@ -25,7 +25,8 @@ from grassvine.sums.program import run_pooled
 def fitted(tasks: gv.Tasks, intercepts: bool = True, **options: Any) -> HierarchicalIterate:
     problem = HierarchicalProblem(tasks, intercepts)
     start = np.eye(tasks.n_items)[:, :1]
-    iterate = run_pooled(EmpiricalBayes(**options).program(problem, start, 0)).iterate
+    program = EmpiricalBayes(**options).program(problem, start, 0)
+    iterate = run_pooled(program, problem).iterate
     assert isinstance(iterate, HierarchicalIterate)
     return iterate
 
@@ -215,7 +216,8 @@ def test_units_do_not_matter() -> None:
 
 def test_the_number_of_iterations_is_limited() -> None:
     problem = HierarchicalProblem(alike(30, noise=0.01))
-    outcome = run_pooled(EmpiricalBayes(max_iter=3).program(problem, np.eye(N_FEATURES)[:, :1], 0))
+    program = EmpiricalBayes(max_iter=3).program(problem, np.eye(N_FEATURES)[:, :1], 0)
+    outcome = run_pooled(program, problem)
     assert outcome.reason == "reached the limit of 3 iterations"
     for options, message in (({"max_iter": 0}, "max_iter is 0"), ({"tol": -1.0}, "tol is -1")):
         with pytest.raises(PlanError, match=message):

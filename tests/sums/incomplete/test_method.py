@@ -20,8 +20,8 @@ from grassvine.sums.program import run_pooled
 
 def fitted(samples: Array, rank: int = RANK, **options: Any) -> ComponentsIterate:
     start = np.eye(samples.shape[1])[:, :rank]
-    program = IncompletePCA(**options).program(IncompleteSamples(samples), start, 0)
-    iterate = run_pooled(program).iterate
+    problem = IncompleteSamples(samples)
+    iterate = run_pooled(IncompletePCA(**options).program(problem, start, 0), problem).iterate
     assert isinstance(iterate, ComponentsIterate)
     return iterate
 

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 import grassvine as gv
+from grassvine.sums.own import own_problem
 from grassvine.sums.program import Iterate, Part, Program, ProgramOutcome, run_pooled
 from grassvine.sums.recovery import CLIPS, variational_basis
 from grassvine.sums.recovery.attempt import MAX_ITER, MAX_LAST_ITER
@@ -11,11 +12,11 @@ GRASSMANN = gv.geometry.Grassmann()
 
 def started(ratings: gv.Ratings, rank: int, attempt: int = 0) -> tuple[np.ndarray, int]:
     """The basis that an attempt starts the last descent from, and its number of sums."""
-    sums = 0
+    sums, problem = 0, gv.CompletionProblem(ratings)
 
     def program() -> Program:
         nonlocal sums
-        inner = variational_basis(gv.CompletionProblem(ratings), rank, 0, attempt)
+        inner = variational_basis(own_problem(problem), ratings.n_items, rank, 0, attempt)
         part = next(inner)
         while True:
             sums += isinstance(part, Part)
@@ -25,7 +26,7 @@ def started(ratings: gv.Ratings, rank: int, attempt: int = 0) -> tuple[np.ndarra
             except StopIteration as end:
                 return ProgramOutcome(Iterate(end.value), "started")
 
-    return run_pooled(program()).iterate.basis, sums
+    return run_pooled(program(), problem).iterate.basis, sums
 
 
 def low_rank(rank: int, oversampling: float, seed: int) -> gv.datasets.LowRankRatings:

@@ -18,7 +18,8 @@ RANK = 3
 
 def completed(ratings: gv.Ratings) -> ProgramOutcome:
     start = gv.Plan(ratings.n_items, RANK, gv.networks.path(2)).start(0)
-    return run_pooled(gv.Exact().program(gv.CompletionProblem(ratings), start, seed=0))
+    problem = gv.CompletionProblem(ratings)
+    return run_pooled(gv.Exact().program(problem, start, seed=0), problem)
 
 
 def certified(ratings: gv.Ratings) -> tuple[bool, str]:

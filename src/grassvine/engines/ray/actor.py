@@ -55,6 +55,7 @@ class AgentActor:
         """Create the agents and restore them from a checkpoint, if there is one."""
         wait(self._precomputing.values())  # of discarded agents; ignore their errors
         self._precomputing.clear()
+        self._agents = {}  # their programs are not shared with the agents that replace them
         self._agents = {number: make() for number, make in self._factories.items()}
         self._encoded = (-1, {})
         self._checkpoints = CheckpointWriter(Path(folder), self._agents) if folder else None

@@ -6,6 +6,7 @@ import numpy as np
 
 from grassvine.foundations.arrays import Array
 from grassvine.geometry import Grassmann
+from grassvine.sums.own import Data
 from grassvine.sums.program import Iterate, Subprogram, all_reduce
 
 # A fixed number, so that nothing is decided: members that nearly agree need about five.
@@ -18,7 +19,7 @@ def common_basis(basis: Array, number: int, iterate: Iterate) -> Subprogram[Arra
     Bases of one subspace may differ in signs and rotation where members have other LAPACKs.
     """
     own = basis if number == 0 else np.zeros_like(basis)
-    (first,) = yield from all_reduce(iterate, lambda: (own,), bound=1.0)
+    (first,) = yield from all_reduce(iterate, lambda _: (own,), bound=1.0)
     return first
 
 
@@ -32,5 +33,5 @@ def mean_by_sums(basis: Array, number: int, n_agents: int) -> Subprogram[Array]:
     return mean
 
 
-def _direction(mean: Array, basis: Array) -> tuple[Array]:
+def _direction(mean: Array, basis: Array, _: Data) -> tuple[Array]:
     return (Grassmann().log(mean, basis),)

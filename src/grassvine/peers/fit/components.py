@@ -19,6 +19,7 @@ from grassvine.peers.fit.totals import Totals
 from grassvine.problems import PCAProblem
 from grassvine.problems.base import Evaluation
 from grassvine.protocol.agent import State
+from grassvine.sums.own import Data
 from grassvine.sums.program import Iterate, Subprogram, all_reduce
 
 COUNT, SUMS = "total.count", "total.sums"
@@ -57,7 +58,7 @@ class MemberSamples:
     def sums_before(self, number: int, iterate: Iterate) -> Subprogram[Totals]:
         """Sum what centres the samples."""
         count, sums = yield from all_reduce(
-            iterate, lambda: (np.array([float(len(self.samples))]), self.samples.sum(axis=0))
+            iterate, lambda _: (np.array([float(len(self.samples))]), self.samples.sum(axis=0))
         )
         totals = {COUNT: count, SUMS: sums}
         yield from require_plausible(are_counts(count), "the number of samples is not one")
@@ -65,10 +66,10 @@ class MemberSamples:
         if self.learning.min_support > 1:
             n_samples, centred = float(count[0]), self.samples - _mean(totals)
             (spread,) = yield from all_reduce(
-                iterate, lambda: (np.sum(centred**2, axis=0),), wide=True
+                iterate, lambda _: (np.sum(centred**2, axis=0),), wide=True
             )
             (fourths,) = yield from all_reduce(
-                iterate, lambda: (fourth_powers(centred, spread, n_samples),)
+                iterate, lambda _: (fourth_powers(centred, spread, n_samples),)
             )
             yield from require_plausible(
                 bool((spread >= 0.0).all()) and are_fourths(fourths, n_samples),
@@ -78,7 +79,7 @@ class MemberSamples:
         if not self.learning.method.gossips:
             return totals
         (squares,) = yield from all_reduce(
-            iterate, lambda: (np.array([self.problem(totals).trace]),)
+            iterate, lambda _: (np.array([self.problem(totals).trace]),)
         )
         return {**totals, SQUARES: squares}
 
@@ -108,7 +109,7 @@ class MemberSamples:
         found = np.asarray(fitted["basis"], dtype=np.float64)
         basis = yield from common_basis(found, number, iterate)
 
-        def own() -> tuple[Array, Array]:
+        def own(_: Data) -> tuple[Array, Array]:
             problem = self.problem(totals)
             coordinates = problem.samples @ basis
             return coordinates.T @ coordinates, np.array([problem.trace])

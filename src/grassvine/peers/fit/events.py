@@ -19,6 +19,7 @@ from grassvine.peers.fit.totals import Totals
 from grassvine.problems import Problem
 from grassvine.protocol.agent import State
 from grassvine.sums import ImplicitModel, ImplicitProblem
+from grassvine.sums.own import Data
 from grassvine.sums.program import Iterate, Subprogram, all_reduce
 
 COUNTS, USERS = "total.counts", "total.users"
@@ -65,7 +66,7 @@ class MemberEvents:
     def sums_before(self, number: int, iterate: Iterate) -> Subprogram[Totals]:
         """Sum users per item, and users."""
 
-        def own() -> tuple[Array, Array]:
+        def own(_: Data) -> tuple[Array, Array]:
             counts = np.bincount(self.events.items, minlength=self.n_items).astype(np.float64)
             users = float(np.count_nonzero(np.diff(self.events.starts)))
             return counts, np.array([users])
@@ -96,7 +97,7 @@ class MemberEvents:
         if not self.learning.holdout:
             return {}
 
-        def own() -> tuple[Array]:
+        def own(_: Data) -> tuple[Array]:
             if not self.held.n_values:
                 return (np.zeros(2),)
             model = self.model({**totals, **fitted})

@@ -129,7 +129,7 @@ class LearnBySums:
         method, most = fit_by_sums(self.learning), self.most_sums(plan.network)
         data = cast(MemberProblem, problem)
         program = learn_by_sums(data, number, method, plan.start(0), plan.seed, most)
-        return SumAgent(number, problem, program, plan.network.tree)
+        return SumAgent(number, problem, program, plan.network.tree, alone=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ class LearnByGossip:
 
         def before(_: State) -> Agent:
             program = _program_before(data, number, plan.start(0))
-            return SumAgent(number, problem, program, tree)
+            return SumAgent(number, problem, program, tree, alone=True)
 
         def between(state: State) -> Agent:
             totals = as_totals(state)
@@ -171,7 +171,7 @@ class LearnByGossip:
 
         def after(state: State) -> Agent:
             program = _program_after(data, number, n_agents, as_totals(state))
-            return SumAgent(number, problem, program, tree)
+            return SumAgent(number, problem, program, tree, alone=True)
 
         return before, between, after
 

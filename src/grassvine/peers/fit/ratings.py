@@ -24,6 +24,7 @@ from grassvine.sums import (
     BiasedCompletionProblem,
     BiasedModel,
 )
+from grassvine.sums.own import Data
 from grassvine.sums.program import Iterate, Subprogram, all_reduce
 
 COUNTS, RANGES = "total.counts", "total.ranges"
@@ -76,7 +77,7 @@ class MemberRatings:
         """Sum counts per item, users and ratings; without a scale, collect all ranges."""
         values = self.ratings.values
 
-        def own() -> tuple[Array, Array, Array]:
+        def own(_: Data) -> tuple[Array, Array, Array]:
             counts = np.bincount(self.ratings.items, minlength=self.n_items).astype(np.float64)
             users = float(np.count_nonzero(np.diff(self.ratings.starts)))
             ranges = np.zeros((0 if self.learning.scale else self.n_members, 2))
@@ -91,7 +92,7 @@ class MemberRatings:
             return totals
         centre = _centre(totals)
         (squares,) = yield from all_reduce(
-            iterate, lambda: (np.array([np.sum((values - centre) ** 2)]),)
+            iterate, lambda _: (np.array([np.sum((values - centre) ** 2)]),)
         )
         return {**totals, SQUARES: squares}
 
@@ -136,7 +137,7 @@ class MemberRatings:
             return {}
         held = self.held
 
-        def own() -> tuple[Array]:
+        def own(_: Data) -> tuple[Array]:
             model = self.model({**totals, **fitted})
             users, items = held.users_of_values(), held.items.astype(np.int64)
             known = (np.diff(self.ratings.starts) > 0)[users] & (model.shared.counts > 0)[items]

@@ -21,6 +21,7 @@ from grassvine.problems import MultitaskProblem
 from grassvine.problems.base import Evaluation
 from grassvine.protocol.agent import State
 from grassvine.sums import CoefficientPrior, HierarchicalProblem
+from grassvine.sums.own import Data
 from grassvine.sums.program import Iterate, Subprogram, all_reduce
 
 COUNT, SUMS, SPREAD = "total.count", "total.sums", "total.spread"
@@ -70,7 +71,7 @@ class MemberTasks:
         n_tasks = sum(len(y) > 0 for y in self.tasks.targets)
         count, sums = yield from all_reduce(
             iterate,
-            lambda: (np.array([float(len(samples)), n_tasks]), samples.sum(axis=0)),
+            lambda _: (np.array([float(len(samples)), n_tasks]), samples.sum(axis=0)),
             wide=True,
         )
         yield from require_plausible(
@@ -80,21 +81,21 @@ class MemberTasks:
         require_support(float(count[1]), "tasks", self.learning.min_support)
         means = sums / max(float(count[0]), 1.0)
         (spread,) = yield from all_reduce(
-            iterate, lambda: (np.sum((samples - means) ** 2, axis=0),), wide=True
+            iterate, lambda _: (np.sum((samples - means) ** 2, axis=0),), wide=True
         )
         n_samples = float(count[0])
         yield from require_plausible(bool((spread >= 0.0).all()), "a variance is negative")
         totals = {COUNT: count, SUMS: sums, SPREAD: spread}
         if self.learning.min_support > 1:
             (fourths,) = yield from all_reduce(
-                iterate, lambda: (fourth_powers(samples - means, spread, n_samples),)
+                iterate, lambda _: (fourth_powers(samples - means, spread, n_samples),)
             )
             yield from require_plausible(are_fourths(fourths, n_samples), "variances do not fit")
             totals[FOURTHS] = fourths
         if not self.learning.method.gossips:
             return totals
 
-        def own() -> tuple[Array]:
+        def own(_: Data) -> tuple[Array]:
             targets = self._fitted(totals).targets
             return (np.array([sum(float(y @ y) for y in targets)]),)
 
@@ -119,7 +120,7 @@ class MemberTasks:
             return {}
         held = self.held
 
-        def own() -> tuple[Array]:
+        def own(_: Data) -> tuple[Array]:
             model = self.model({**totals, **fitted})
             assert model.private is not None
             wrong = [

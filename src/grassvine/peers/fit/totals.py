@@ -22,6 +22,7 @@ from grassvine.sums.program import (
     Program,
     ProgramOutcome,
     Subprogram,
+    about,
     first_part,
     map_iterates,
 )
@@ -55,7 +56,7 @@ class ProgramMethod(Method, Protocol):
     """A method by sums, whose program can be part of another."""
 
     def program(self, problem: Problem, start: Array, seed: int, /) -> Program:
-        """Return the program that every agent runs on its own problem."""
+        """Return the program for agents with problems of this kind."""
         ...
 
 
@@ -103,7 +104,7 @@ def learn_by_sums(
     """Return the program of a member: sums before, at most so many sums of the fit, sums after."""
     before = yield from data.sums_before(number, JoinedIterate(start))
     problem = data.problem(before)
-    fit = limited(method.program(problem, start, seed), most)
+    fit = limited(about(problem, method.program(problem, start, seed)), most)
     outcome = yield from map_iterates(fit, lambda iterate: joined(iterate, before, problem))
     yield from require_plausible(outcome.reason != CONTRADICTION, CONTRADICTION)
     fitted = joined(outcome.iterate, before, problem)

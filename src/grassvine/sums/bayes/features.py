@@ -13,7 +13,7 @@ log(1 + n_i) and the mean, over the users who rated it, of their whitened rows o
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.seeds import stream
-from grassvine.sums.common import computed_once
+from grassvine.sums.own import Data, Own
 from grassvine.sums.program import Iterate, Subprogram, agree, all_reduce
 
 N_FEATURES, N_MORE = 40, 5  # columns of V that are used, and that help to find them
@@ -35,7 +35,7 @@ UNRATED = -1.0
 NEGLIGIBLE = 1e-9
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class TableStatistics:
     """Counts and sums over all agents: of the ratings, and of the standardised ones per item.
 
@@ -98,22 +98,24 @@ class ItemFeatures:
         return fitted
 
 
-def table_statistics(ratings: Ratings, iterate: Iterate) -> Subprogram[TableStatistics]:
+def table_statistics(own_ratings: Own[Ratings], iterate: Iterate) -> Subprogram[TableStatistics]:
     """Add up the statistics of all agents' ratings, in two sums."""
-    n_items, values = ratings.n_items, ratings.values
 
-    def own() -> tuple[Array, float, float]:
-        counts = np.bincount(ratings.items, minlength=n_items).astype(np.float64)
-        return counts, float(np.count_nonzero(np.diff(ratings.starts))), float(values.sum())
+    def own(data: Data) -> tuple[Array, float, float]:
+        ratings = data[own_ratings]
+        counts = np.bincount(ratings.items, minlength=ratings.n_items).astype(np.float64)
+        n_users = float(np.count_nonzero(np.diff(ratings.starts)))
+        return counts, n_users, float(ratings.values.sum())
 
     counts, n_users, total = yield from all_reduce(iterate, own)
     n_ratings = max(float(counts.sum()), 1.0)
     centre = yield from agree(float(total) / n_ratings)
 
-    def own_centred() -> tuple[Array, float]:
+    def own_centred(data: Data) -> tuple[Array, float]:
         # Centred first: the squares of ratings far from 0 would lose the digits of the variance.
-        centred = values - centre
-        sums = np.bincount(ratings.items, centred, minlength=n_items).astype(np.float64)
+        ratings = data[own_ratings]
+        centred = ratings.values - centre
+        sums = np.bincount(ratings.items, centred, minlength=ratings.n_items).astype(np.float64)
         return sums, float(centred @ centred)
 
     sums, squares = yield from all_reduce(iterate, own_centred)
@@ -123,7 +125,6 @@ def table_statistics(ratings: Ratings, iterate: Iterate) -> Subprogram[TableStat
     return _statistics(counts, float(n_users), sums, centre, scale)
 
 
-@computed_once
 def _statistics(
     counts: Array, n_users: float, sums: Array, centre: float, scale: float
 ) -> TableStatistics:
@@ -178,28 +179,31 @@ class CoRatings:
 
 
 def item_features(
-    ratings: Ratings, counts: Array, seed: int, iterate: Iterate
+    ratings: Own[Ratings], counts: Array, seed: int, iterate: Iterate
 ) -> Subprogram[ItemFeatures]:
     """Find the features of the items, in four sums."""
-    own = CoRatings(ratings, counts)
-    size = min(N_FEATURES + N_MORE, ratings.n_items)
-    block = _orthonormal(stream(seed, "co-rating").standard_normal((ratings.n_items, size)))
+    own = Own(lambda data: CoRatings(data[ratings], counts))
+
+    def own_product(block: Array, data: Data) -> tuple[Array]:
+        return (data[own].product(block),)
+
+    def own_means(block: Array, data: Data) -> tuple[Array, Array]:
+        rows = data[own].rows(block)
+        return data[own].over_users(rows), rows.T @ rows
+
+    n_items = len(counts)
+    size = min(N_FEATURES + N_MORE, n_items)
+    block = _orthonormal(stream(seed, "co-rating").standard_normal((n_items, size)))
     for _ in range(N_POWER_ITERATIONS):
-        (product,) = yield from all_reduce(iterate, lambda one=block: (own.product(one),))  # type: ignore[misc]
+        (product,) = yield from all_reduce(iterate, partial(own_product, block))
         block = _orthonormal(product)
-
-    def own_means(block: Array = block) -> tuple[Array, Array]:
-        rows = own.rows(block)
-        return own.over_users(rows), rows.T @ rows
-
-    sums, gram = yield from all_reduce(iterate, own_means)
+    sums, gram = yield from all_reduce(iterate, partial(own_means, block))
     energies = np.linalg.eigvalsh(gram)[::-1]
     large = int(np.count_nonzero(energies > NEGLIGIBLE * max(energies[0], 1e-300)))
     n_features = yield from agree(min(large, N_FEATURES))
     return _features(sums, gram, counts, int(n_features))
 
 
-@computed_once
 def _features(sums: Array, gram: Array, counts: Array, n_features: int) -> ItemFeatures:
     energies, axes = np.linalg.eigh(gram)
     largest = slice(len(energies) - n_features, None)

@@ -7,6 +7,7 @@ sum over users, so the result is that of pooled data. See :mod:`grassvine.sums.b
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -21,22 +22,26 @@ from grassvine.sums.bayes.features import (
 from grassvine.sums.bayes.model import BayesianModel
 from grassvine.sums.bayes.problem import BayesianCompletionProblem, as_bayesian_problem
 from grassvine.sums.bayes.step import MOMENTUM, cost, first_state, next_state
-from grassvine.sums.common import computed_once
+from grassvine.sums.own import Data, Own
 from grassvine.sums.program import Iterate, Subprogram, all_reduce, decide
 
 SET_UP_SUMS = 6
 FIRST_FREE = 3  # iterations whose cost may rise without a restart
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True, weakref_slot=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class BayesianIterate(Iterate):
-    """The current model; its basis spans the factors."""
+    """The current model. ``basis`` are its factors, orthonormal only where a state is asked for."""
 
     model: BayesianModel
 
     def arrays(self) -> dict[str, Array]:
-        """Return the basis and the model as named arrays."""
-        return {"basis": self.basis, **self.model.arrays()}
+        """Return an orthonormal basis of the span of the factors, and the model, by name."""
+        return {"basis": self._orthonormal, **self.model.arrays()}
+
+    @cached_property
+    def _orthonormal(self) -> Array:
+        return np.linalg.qr(self.model.factors)[0]
 
     def fit_to(self, problem: Problem) -> tuple[float, float]:
         """Return the part of the cost and the squared error of an agent's users."""
@@ -59,29 +64,31 @@ def initial_iterate(start: Array) -> BayesianIterate:
     return _iterate(first_state(start, nothing).model)
 
 
-def set_up(problem: BayesianCompletionProblem, seed: int, iterate: Iterate) -> Subprogram[Table]:
+def set_up(
+    problem: Own[BayesianCompletionProblem], seed: int, iterate: Iterate
+) -> Subprogram[Table]:
     """Add up the statistics of the ratings and find the features of the items."""
-    statistics = yield from table_statistics(problem.ratings, iterate)
-    features = yield from item_features(problem.ratings, statistics.counts, seed, iterate)
+    ratings = Own(lambda data: data[problem].ratings)
+    statistics = yield from table_statistics(ratings, iterate)
+    features = yield from item_features(ratings, statistics.counts, seed, iterate)
     return Table(statistics, features)
 
 
 def fit(
-    problem: BayesianCompletionProblem, table: Table, start: Array, n_iter: int
+    problem: Own[BayesianCompletionProblem], table: Table, start: Array, n_iter: int
 ) -> Subprogram[BayesianIterate]:
     """Fit the model in so many iterations, of one sum each, from an orthonormal start."""
+
+    def own(model: BayesianModel, mse: Own[float], data: Data) -> tuple[Array, ...]:
+        found, count = data[problem].evaluate(model), data[problem].n_values
+        data[mse] = found.squared_error / count if count else math.nan
+        return found.sums
+
     state = first_state(start, table.statistics)
     seen, before = _iterate(state.model), math.inf
     for iteration in range(n_iter):
-        mse: float | None = None
-
-        def own(model: BayesianModel = state.model) -> tuple[Array, ...]:
-            nonlocal mse
-            found = problem.evaluate(model)
-            mse = found.squared_error / problem.n_values if problem.n_values else math.nan
-            return found.sums
-
-        sums = yield from all_reduce(seen, own)
+        mse: Own[float] = Own()
+        sums = yield from all_reduce(seen, partial(own, state.model, mse))
         now = cost(state, table.statistics, float(sums[-1][0]))
         rose = yield from decide(iteration >= FIRST_FREE and now > before)
         before, momentum = now, 0.0 if rose else MOMENTUM
@@ -91,6 +98,5 @@ def fit(
     return seen
 
 
-@computed_once
 def _iterate(model: BayesianModel) -> BayesianIterate:
-    return BayesianIterate(np.linalg.qr(model.factors)[0], model=model)
+    return BayesianIterate(model.factors, model=model)

@@ -19,6 +19,7 @@ from grassvine.sums.agent import SumAgent
 from grassvine.sums.bayes.fit import SET_UP_SUMS, fit, initial_iterate, set_up
 from grassvine.sums.bayes.problem import BayesianCompletionProblem, as_bayesian_problem
 from grassvine.sums.bayes.selection import choose, held_out
+from grassvine.sums.own import Own, own_problem
 from grassvine.sums.program import Program, ProgramOutcome, decide
 from grassvine.sums.progress import CandidateLog, with_candidates, with_share
 
@@ -98,13 +99,13 @@ class BayesianFactorization:
         return SumAgent(number, problem, program, plan.network.tree)
 
     def program(self, problem: BayesianCompletionProblem, start: Array, seed: int) -> Program:
-        """Return the program that every agent runs on its own problem.
+        """Return the program for agents with problems of this kind.
 
         :func:`grassvine.sums.program.run_pooled` runs the same program on pooled data.
         """
         start = as_matrix(start, n_items=problem.n_items, name="start", allow_empty=True)
         log, most = CandidateLog(), self._most_sums()
-        fitting = self._fit(problem, start, seed, log)
+        fitting = self._fit(own_problem(problem), start, seed, log)
         if len(self.ranks) < 2:
             sums = count()
             usual = SET_UP_SUMS + self.max_iter
@@ -112,7 +113,7 @@ class BayesianFactorization:
         return with_candidates(with_share(fitting, lambda _: log.n_sums / most), log)
 
     def _fit(
-        self, problem: BayesianCompletionProblem, start: Array, seed: int, log: CandidateLog
+        self, problem: Own[BayesianCompletionProblem], start: Array, seed: int, log: CandidateLog
     ) -> Program:
         ranks = self.ranks or (start.shape[1],)
         seen, scale, rank = initial_iterate(start[:, : max(ranks)]), 1.0, ranks[0]

@@ -21,6 +21,7 @@ from grassvine.foundations.arrays import Array
 from grassvine.sums.bayes.fit import BayesianIterate, Table, fit, set_up
 from grassvine.sums.bayes.model import BayesianModel
 from grassvine.sums.bayes.problem import BayesianCompletionProblem
+from grassvine.sums.own import Data, Own
 from grassvine.sums.program import Iterate, Subprogram, agree, all_reduce, decide
 from grassvine.sums.progress import CandidateLog
 
@@ -46,18 +47,18 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldOut:
-    """One agent's ratings without those that it holds out, and these."""
+    """Each agent's ratings without those that it holds out, and these."""
 
-    rest: BayesianCompletionProblem
-    held: Ratings
+    rest: Own[BayesianCompletionProblem]
+    held: Own[Ratings]
     table: Table
 
     def fit(self, start: Array, rank: int, n_iter: int, log: CandidateLog) -> Subprogram[Candidate]:
         """Fit a rank to the rest and add up the held-out error."""
         iterate = yield from fit(self.rest, self.table, start[:, :rank], n_iter)
 
-        def own() -> tuple[float, float]:
-            residuals = self._residuals(iterate.model)
+        def own(data: Data) -> tuple[float, float]:
+            residuals = self._residuals(data, iterate.model)
             return float(residuals @ residuals), float(len(residuals))
 
         error, count = yield from all_reduce(iterate, own)
@@ -67,8 +68,8 @@ class HeldOut:
     def is_better(self, candidate: Candidate, best: Candidate) -> Subprogram[bool]:
         """Decide whether a candidate beats another by more than one standard error."""
 
-        def own() -> tuple[float, float, float]:
-            errors = [self._residuals(one.model) ** 2 for one in (candidate, best)]
+        def own(data: Data) -> tuple[float, float, float]:
+            errors = [self._residuals(data, one.model) ** 2 for one in (candidate, best)]
             gains = errors[1] - errors[0]
             return float(gains.sum()), float(gains @ gains), float(len(gains))
 
@@ -81,31 +82,32 @@ class HeldOut:
     def interval_scale(self, candidate: Candidate) -> Subprogram[float]:
         """Return by how much intervals must be wider to contain the held-out ratings."""
 
-        def own() -> tuple[Array, float]:
-            held, model = self._solvable(), candidate.model
-            variances = self.rest.variances(model, held.users_of_values(), held.items)
-            ratios = np.abs(self._residuals(model)) / (QUANTILE * np.sqrt(variances))
+        def own(data: Data) -> tuple[Array, float]:
+            held, model = self._solvable(data), candidate.model
+            variances = data[self.rest].variances(model, held.users_of_values(), held.items)
+            ratios = np.abs(self._residuals(data, model)) / (QUANTILE * np.sqrt(variances))
             within = np.searchsorted(np.sort(ratios), SCALES, side="right")
             return within.astype(np.float64), float(len(ratios))
 
         within, count = yield from all_reduce(candidate.iterate, own)
         return (yield from agree(scale_of(within, float(count))))
 
-    def _solvable(self) -> Ratings:
-        """Return the held-out ratings of users with others."""
-        solved = np.diff(self.rest.ratings.starts) > 0
-        return self.held.take_values(solved[self.held.users_of_values()])
+    def _solvable(self, data: Data) -> Ratings:
+        """Return an agent's held-out ratings of users with others."""
+        held, solved = data[self.held], np.diff(data[self.rest].ratings.starts) > 0
+        return held.take_values(solved[held.users_of_values()])
 
-    def _residuals(self, model: BayesianModel) -> Array:
-        held = self._solvable()
-        return self.rest.predict(model, held) - held.values
+    def _residuals(self, data: Data, model: BayesianModel) -> Array:
+        held = self._solvable(data)
+        return data[self.rest].predict(model, held) - held.values
 
 
 def held_out(
-    problem: BayesianCompletionProblem, share: float, seed: int, iterate: Iterate
+    problem: Own[BayesianCompletionProblem], share: float, seed: int, iterate: Iterate
 ) -> Subprogram[HeldOut]:
-    """Hold out a share of an agent's ratings, and add up what is known of the rest."""
-    rest, held = problem.hold_out(share, seed)
+    """Hold out a share of each agent's ratings, and add up what is known of the rest."""
+    both = Own(lambda data: data[problem].hold_out(share, seed))
+    rest, held = Own(lambda data: data[both][0]), Own(lambda data: data[both][1])
     table = yield from set_up(rest, seed, iterate)
     return HeldOut(rest, held, table)
 

@@ -18,7 +18,6 @@ import numpy as np
 from grassvine.foundations.arrays import Array
 from grassvine.sums.bayes.features import RIDGE, ItemFeatures, TableStatistics
 from grassvine.sums.bayes.model import PRECISION_COUNT, BayesianModel
-from grassvine.sums.common import computed_once
 
 MOMENTUM = 0.5
 EVENING = 0.03  # how far the variances of the factors are drawn to their mean
@@ -30,7 +29,7 @@ FIRST_NOISE, FIRST_BIAS_VARIANCE, FIRST_USER_BIAS_VARIANCE = 0.65, 0.3, 0.2
 FIRST_COUNT = 5.0  # ratings at the mean, added to those of an item
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class FitState:
     """The model, what is expected of its items from their features, and the last move.
 
@@ -48,7 +47,6 @@ class FitState:
     move: Array
 
 
-@computed_once
 def first_state(start: Array, table: TableStatistics) -> FitState:
     """Return the first model: small random factors from an orthonormal start, and item means."""
     n_items, rank = start.shape
@@ -89,7 +87,6 @@ def cost(state: FitState, table: TableStatistics, users: float) -> float:
     return float(total)
 
 
-@computed_once
 def next_state(
     state: FitState,
     sums: Sequence[Array],

@@ -20,6 +20,7 @@ users. One pass yields cost and gradient, so the first trial step is the secant 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -31,8 +32,8 @@ from grassvine.sums.biased.problem import (
     BiasedModel,
     as_biased_problem,
 )
-from grassvine.sums.common import computed_once, kept_with_state
 from grassvine.sums.descent import Point
+from grassvine.sums.own import Data, Own, own_problem
 from grassvine.sums.program import (
     Iterate,
     Program,
@@ -43,7 +44,7 @@ from grassvine.sums.program import (
 from grassvine.sums.statistics import RatingStatistics, rating_statistics
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True, weakref_slot=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class BiasedIterate(Iterate):
     """The current model. ``basis`` are its factors, orthonormal only where a state is asked for."""
 
@@ -51,7 +52,11 @@ class BiasedIterate(Iterate):
 
     def arrays(self) -> dict[str, Array]:
         """Return an orthonormal basis of the span of the factors, and the model, by name."""
-        return {"basis": _orthonormal(self.model), **self.model.arrays()}
+        return {"basis": self._orthonormal, **self.model.arrays()}
+
+    @cached_property
+    def _orthonormal(self) -> Array:
+        return np.linalg.qr(self.model.factors)[0]
 
     def fit_to(self, problem: Problem) -> tuple[float, float]:
         """Return cost and squared error of an agent's users."""
@@ -77,11 +82,10 @@ def fit_biased(
     """Fit factors and biases to the ratings of all agents, from an orthonormal start."""
     start = as_matrix(start, n_items=problem.n_items, name="start", allow_empty=True)
     initial = initial_iterate(start, regularization, bias_regularization)
-    statistics = yield from rating_statistics(problem.ratings, initial)
+    own = own_problem(problem)
+    statistics = yield from rating_statistics(Own(lambda data: data[own].ratings), initial)
     model = first_model(start, statistics, regularization, bias_regularization)
-    iterate, reason = yield from minimise(
-        problem, statistics, model, criteria or StoppingCriteria()
-    )
+    iterate, reason = yield from minimise(own, statistics, model, criteria or StoppingCriteria())
     return ProgramOutcome(iterate, reason)
 
 
@@ -106,7 +110,7 @@ def first_model(
 
 
 def minimise(
-    problem: BiasedCompletionProblem,
+    problem: Own[BiasedCompletionProblem],
     statistics: RatingStatistics,
     model: BiasedModel,
     criteria: StoppingCriteria,
@@ -114,16 +118,12 @@ def minimise(
     """Minimise F from a model; return the best iterate and the reason for stopping."""
 
     def evaluate(rows: Array, best: Iterate) -> Subprogram[tuple[Point, Iterate]]:
-        """Evaluate F and its gradient; until the sum is there, observers see the best iterate.
+        """Evaluate F and its gradient; until the sum is there, observers see the best iterate."""
+        trial, mse = _iterate(rows, model), Own[float]()
 
-        Return the point, which agents have in common, and its iterate with this agent's error.
-        """
-        trial, mse = _iterate(rows, model), None
-
-        def own() -> tuple[float, Array, Array, Array]:
-            nonlocal mse
-            found = problem.evaluate(trial.model)
-            mse = found.squared_error / problem.n_values if problem.n_values else math.nan
+        def own(data: Data) -> tuple[float, Array, Array, Array]:
+            found, count = data[problem].evaluate(trial.model), data[problem].n_values
+            data[mse] = found.squared_error / count if count else math.nan
             return found.cost, found.factor_gradient, found.bias_gradient, found.gram
 
         point = _point(trial, (yield from all_reduce(best, own)), statistics)
@@ -139,26 +139,17 @@ def minimise(
     return iterate, reason
 
 
-@computed_once
 def _rows(model: BiasedModel) -> Array:
     """Return the rows [A_i, c_i]."""
     return np.column_stack([model.factors, model.item_biases])
 
 
-@computed_once
 def _iterate(rows: Array, like: BiasedModel) -> BiasedIterate:
     """Return the iterate with these rows, and all else of a model."""
     model = replace(like, factors=rows[:, :-1], item_biases=rows[:, -1])
     return BiasedIterate(model.factors, model=model)
 
 
-@computed_once
-def _orthonormal(model: BiasedModel) -> Array:
-    return np.linalg.qr(model.factors)[0]
-
-
-@kept_with_state
-@computed_once
 def _point(trial: BiasedIterate, sums: Sequence[Array], statistics: RatingStatistics) -> Point:
     """Return F and its gradient from the sums over all agents."""
     (cost, by_factors, by_biases, gram), model = sums, trial.model

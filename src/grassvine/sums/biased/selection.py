@@ -27,6 +27,7 @@ from grassvine.sums.biased.descent import (
     minimise,
 )
 from grassvine.sums.biased.problem import BiasedCompletionProblem, BiasedModel
+from grassvine.sums.own import Data, Own, own_problem
 from grassvine.sums.program import (
     Program,
     ProgramOutcome,
@@ -109,9 +110,11 @@ def _choose(
     criteria: StoppingCriteria,
     log: CandidateLog,
 ) -> Program:
-    rest, held = problem.hold_out(share, seed)
+    given = own_problem(problem)
+    both = Own(lambda data: data[given].hold_out(share, seed))
+    rest, held = Own(lambda data: data[both][0]), Own(lambda data: data[both][1])
     initial = initial_iterate(start, STRENGTH, BIAS_REGULARIZATION)
-    statistics = yield from rating_statistics(rest.ratings, initial)
+    statistics = yield from rating_statistics(Own(lambda data: data[rest].ratings), initial)
 
     def fit(model: BiasedModel, strength: float, bias_regularization: float) -> Trial:
         first = replace(
@@ -121,9 +124,10 @@ def _choose(
         )
         iterate, _ = yield from minimise(rest, statistics, first, criteria)
 
-        def own() -> tuple[float, float]:
-            residuals = rest.predict(iterate.model, held) - held.values
-            return float(residuals @ residuals), float(held.n_values)
+        def own(data: Data) -> tuple[float, float]:
+            tested = data[held]
+            residuals = data[rest].predict(iterate.model, tested) - tested.values
+            return float(residuals @ residuals), float(tested.n_values)
 
         error, count = yield from all_reduce(iterate, own)
         mean = float(error) / max(float(count), 1.0)
@@ -172,13 +176,16 @@ def _choose(
         first = alone.model
         if best is not None and len(ranks) < 2:  # keep the given rank
             first = replace(first, factors=np.zeros_like(best.model.factors))
-        return (yield from _fit_all(problem, first, alone, criteria))
+        return (yield from _fit_all(given, first, alone, criteria))
     log.chosen = best.row
-    return (yield from _fit_all(problem, best.model, best, criteria))
+    return (yield from _fit_all(given, best.model, best, criteria))
 
 
 def is_better(
-    rest: BiasedCompletionProblem, held: Ratings, candidate: Candidate, alone: Candidate
+    rest: Own[BiasedCompletionProblem],
+    held: Own[Ratings],
+    candidate: Candidate,
+    alone: Candidate,
 ) -> Subprogram[bool]:
     """Decide whether a candidate beats the biases alone by more than one standard error.
 
@@ -186,10 +193,14 @@ def is_better(
     A smaller gain may be random, and on sparse tables it usually is.
     """
 
-    def own() -> tuple[float, float, float]:
-        errors = [(rest.predict(c.model, held) - held.values) ** 2 for c in (candidate, alone)]
+    def own(data: Data) -> tuple[float, float, float]:
+        tested = data[held]
+        errors = [
+            (data[rest].predict(one.model, tested) - tested.values) ** 2
+            for one in (candidate, alone)
+        ]
         gains = errors[1] - errors[0]
-        return float(gains.sum()), float(gains @ gains), float(held.n_values)
+        return float(gains.sum()), float(gains @ gains), float(tested.n_values)
 
     total, squares, count = yield from all_reduce(candidate.iterate, own)
     n_held = max(float(count), 1.0)
@@ -241,7 +252,7 @@ def most_sums(criteria: StoppingCriteria, n_ranks: int) -> int:
 
 
 def _fit_all(
-    problem: BiasedCompletionProblem,
+    problem: Own[BiasedCompletionProblem],
     first: BiasedModel,
     best: Candidate,
     criteria: StoppingCriteria,
@@ -249,7 +260,7 @@ def _fit_all(
     """Fit the chosen model to all entries."""
     # The candidate's cost is that of a part of the entries, not comparable with those to come.
     chosen = replace(best.iterate, cost=math.nan, gradient_norm=math.nan)
-    statistics = yield from rating_statistics(problem.ratings, chosen)
+    statistics = yield from rating_statistics(Own(lambda data: data[problem].ratings), chosen)
     regularization = yield from agree(best.strength * statistics.noise_scale)
     first = replace(first, centre=statistics.centre, regularization=regularization)
     iterate, reason = yield from minimise(problem, statistics, first, criteria)

@@ -12,8 +12,8 @@ variances are to be multiplied; predictions stay the same.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -22,11 +22,11 @@ from grassvine.data.tasks import Tasks
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.seeds import stream
 from grassvine.problems.base import Problem
-from grassvine.sums.common import computed_once
 from grassvine.sums.hierarchical import full
 from grassvine.sums.hierarchical.designs import Designs
 from grassvine.sums.hierarchical.prior import CoefficientPrior
 from grassvine.sums.hierarchical.problem import HierarchicalProblem, as_hierarchical
+from grassvine.sums.own import Data, Own, own_problem
 from grassvine.sums.program import Iterate, Program, ProgramOutcome, Subprogram, all_reduce, decide
 
 # With more features than this, the covariance is full in so many directions of them.
@@ -37,7 +37,7 @@ SETUP_SUMS = 2 + N_BLOCKS
 FEW_DIRECTIONS = 10
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True, weakref_slot=True)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class HierarchicalIterate(Iterate):
     """The current prior; the basis has the directions in which coefficients vary most."""
 
@@ -55,15 +55,26 @@ class HierarchicalIterate(Iterate):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Options:
-    """The start, the seed, the largest number of iterations, and the tolerance."""
+    """The start, the seed, the largest number of iterations, the tolerance, and intercepts."""
 
     start: Array
     seed: int
     max_iter: int
     tol: float
+    intercepts: bool
+
+    @property
+    def n_items(self) -> int:
+        """The number of features."""
+        return len(self.start)
+
+    @property
+    def n_coefficients(self) -> int:
+        """The number of coefficients of a task."""
+        return self.n_items + self.intercepts
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Units:
     """Numbers of tasks and samples, scales of the coefficients, centre and scale of the targets."""
 
@@ -83,51 +94,47 @@ def fit_hierarchical(
     problem: HierarchicalProblem, start: Array, seed: int, max_iter: int, tol: float
 ) -> Program:
     """Learn the distribution of the coefficients of the tasks of all agents."""
-    plan = Options(start, seed, max_iter, tol)
+    plan, own = Options(start, seed, max_iter, tol, problem.intercepts), own_problem(problem)
     if problem.n_items <= MAX_FULL:
-        return (yield from _fit(problem, plan))
-    rest, held = _held_out(problem, seed)
+        return (yield from _fit(own, plan))
+    both = Own(lambda data: _held_out(data[own], seed))
+    rest = Own(lambda data: data[both][0])
     trial = yield from _fit(rest, replace(plan, tol=max(plan.tol, TRIAL_TOL)))
     assert isinstance(trial.iterate, HierarchicalIterate)
     prior = trial.iterate.prior
     squares, count = yield from all_reduce(
-        trial.iterate, lambda: _relative_squares(rest, held, prior)
+        trial.iterate, lambda data: _relative_squares(*data[both], prior)
     )
     # Without a held-out sample there is nothing to say.
     factor = max(float(squares) / float(count), 1.0) if float(count) else 1.0
-    outcome = yield from _fit(problem, plan)
+    outcome = yield from _fit(own, plan)
     assert isinstance(outcome.iterate, HierarchicalIterate)
     ending = replace(outcome.iterate, prior=outcome.iterate.prior.spread_by(factor))
     return replace(outcome, iterate=ending)
 
 
-def _fit(problem: HierarchicalProblem, plan: Options) -> Program:
-    start, n_coefficients = plan.start, problem.n_coefficients
+def _fit(problem: Own[HierarchicalProblem], plan: Options) -> Program:
+    start, n_coefficients = plan.start, plan.n_coefficients
     first = HierarchicalIterate(start, prior=full.first_parameters(n_coefficients).prior)
-    units = yield from _units(problem, first)
-    scaled: Designs | None = None
-
-    def designs() -> Designs:
-        nonlocal scaled
-        scaled = scaled or problem.designs.scaled(units.scales, units.centre, units.scale)
-        return scaled
-
+    units = yield from _units(problem, first, plan.intercepts)
+    designs = Own(
+        lambda data: data[problem].designs.scaled(units.scales, units.centre, units.scale)
+    )
     directions: Array | None = None
-    if problem.n_items > MAX_FULL:
-        directions = yield from _directions(problem, designs, first, plan.seed)
+    if plan.n_items > MAX_FULL:
+        directions = yield from _directions(designs, first, plan)
+
+    def own(parameters: full.Parameters, mse: Own[float], data: Data) -> tuple[Array | float, ...]:
+        sums, squared_error = full.own_sums(data[designs], parameters)
+        data[mse] = squared_error * units.scale**2 / max(data[problem].n_values, 1)
+        return sums
+
     parameters = full.first_parameters(n_coefficients, directions)
     share, bound, first_gain = 0.0, -math.inf, 0.0
     seen = _iterate(parameters, units, start)
     for iteration in range(plan.max_iter):
-        mse: float | None = None
-
-        def own(parameters: full.Parameters = parameters) -> tuple[Array | float, ...]:
-            nonlocal mse
-            sums, squared_error = full.own_sums(designs(), parameters)
-            mse = squared_error * units.scale**2 / max(problem.n_values, 1)
-            return sums
-
-        sums = yield from all_reduce(replace(seen, share=share), own)
+        mse: Own[float] = Own()
+        sums = yield from all_reduce(replace(seen, share=share), partial(own, parameters, mse))
         step = full.next_step(parameters, sums, units.n_tasks, units.n_samples)
         seen = replace(_iterate(parameters, units, start), cost=-step.bound, mse=mse)
         gain, bound = step.bound - bound, step.bound
@@ -166,56 +173,55 @@ def _relative_squares(
     return float(np.sum(errors**2 / variances)), float(len(errors))
 
 
-def _units(problem: HierarchicalProblem, iterate: Iterate) -> Subprogram[Units]:
+def _units(
+    problem: Own[HierarchicalProblem], iterate: Iterate, intercepts: bool
+) -> Subprogram[Units]:
     """Sum what makes features and targets of any unit alike."""
-    targets = problem.tasks.targets
 
-    def counts() -> tuple[float, float, float]:
+    def counts(data: Data) -> tuple[float, float, float]:
+        targets = data[problem].tasks.targets
         filled = sum(1.0 for y in targets if len(y))
-        return filled, float(problem.n_values), sum(float(y.sum()) for y in targets)
+        return filled, float(data[problem].n_values), sum(float(y.sum()) for y in targets)
 
     n_tasks, n_samples, total = map(float, (yield from all_reduce(iterate, counts)))
     # A trial may be left without samples.
     n_tasks, n_samples = max(n_tasks, 1.0), max(n_samples, 1.0)
-    centre = total / n_samples if problem.intercepts else 0.0
+    centre = total / n_samples if intercepts else 0.0
 
-    def squares() -> tuple[Array, float]:
-        each = [np.sum(x * x, axis=0) for x in problem.tasks.features]
-        return np.sum(each, axis=0), sum(float(np.sum((y - centre) ** 2)) for y in targets)
+    def squares(data: Data) -> tuple[Array, float]:
+        tasks = data[problem].tasks
+        each = [np.sum(x * x, axis=0) for x in tasks.features]
+        return np.sum(each, axis=0), sum(float(np.sum((y - centre) ** 2)) for y in tasks.targets)
 
     of_features, of_targets = yield from all_reduce(iterate, squares)
-    return _as_units(n_tasks, n_samples, centre, of_features, float(of_targets), problem.intercepts)
+    return _as_units(n_tasks, n_samples, centre, of_features, float(of_targets), intercepts)
 
 
-def _directions(
-    problem: HierarchicalProblem, designs: Callable[[], Designs], iterate: Iterate, seed: int
-) -> Subprogram[Array]:
+def _directions(designs: Own[Designs], iterate: Iterate, plan: Options) -> Subprogram[Array]:
     """Return orthonormal directions of the coefficients, the last one being the intercept.
 
     The pooled coefficients lie in the Krylov space of Σ X_tᵀX_t and Σ X_tᵀy_t, in which conjugate
     gradients find them; the first block also has directions in which the X_tᵀy_t differ.
     """
-    n_items = problem.n_items
-    random = stream(seed, "start", "directions").standard_normal((n_items, BLOCK_WIDTH - 1))
+    n_items = plan.n_items
+    random = stream(plan.seed, "start", "directions").standard_normal((n_items, BLOCK_WIDTH - 1))
 
-    def first() -> tuple[Array]:
-        gradients = designs().gradients()[:, :n_items]
+    def first(data: Data) -> tuple[Array]:
+        gradients = data[designs].gradients()[:, :n_items]
         return (np.column_stack([gradients.sum(axis=0), gradients.T @ (gradients @ random)]),)
+
+    def own(last: Array, data: Data) -> tuple[Array]:
+        rows = data[designs].rows[:, :n_items]
+        return (rows.T @ (rows @ last),)
 
     (columns,) = yield from all_reduce(iterate, first)
     basis = _extended(np.zeros((n_items, 0)), columns)
     for _ in range(N_BLOCKS - 1):
-
-        def own(last: Array = basis[:, -BLOCK_WIDTH:]) -> tuple[Array]:
-            rows = designs().rows[:, :n_items]
-            return (rows.T @ (rows @ last),)
-
-        (columns,) = yield from all_reduce(iterate, own)
+        (columns,) = yield from all_reduce(iterate, partial(own, basis[:, -BLOCK_WIDTH:]))
         basis = _extended(basis, columns)
-    return _with_intercept(basis, problem.n_coefficients)
+    return _with_intercept(basis, plan.n_coefficients)
 
 
-@computed_once
 def _extended(basis: Array, columns: Array) -> Array:
     """Return a basis with further orthonormal columns."""
     scaled = columns / np.maximum(np.sqrt(np.sum(columns**2, axis=0)), 1e-300)
@@ -224,7 +230,6 @@ def _extended(basis: Array, columns: Array) -> Array:
     return np.hstack([basis, scaled])
 
 
-@computed_once
 def _with_intercept(basis: Array, n_coefficients: int) -> Array:
     n_items, size = basis.shape
     added = n_coefficients - n_items
@@ -234,7 +239,6 @@ def _with_intercept(basis: Array, n_coefficients: int) -> Array:
     return whole
 
 
-@computed_once
 def _as_units(
     n_tasks: float,
     n_samples: float,
@@ -251,7 +255,6 @@ def _as_units(
     return Units(n_tasks, n_samples, np.where(scales > 0.0, scales, 1.0), centre, scale)
 
 
-@computed_once
 def _iterate(parameters: full.Parameters, units: Units, start: Array) -> HierarchicalIterate:
     prior = parameters.of_coefficients().in_units(units.scales, units.centre, units.scale)
     return HierarchicalIterate(prior.directions(*start.shape), prior=prior)

@@ -41,7 +41,6 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from grassvine.foundations.arrays import Array
-from grassvine.sums.common import computed_once, kept_with_state
 from grassvine.sums.hierarchical.designs import Designs
 from grassvine.sums.hierarchical.prior import CoefficientPrior
 
@@ -53,7 +52,7 @@ FIRST_NOISE, FIRST_SPREAD = 0.5, 0.1
 LEAST_NOISE, LEAST_VARIANCE = 1e-10, 1e-14
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Parameters:
     """The prior, λ, τ and τ̄, in units in which features have mean square and targets variance 1.
 
@@ -84,7 +83,7 @@ class Parameters:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Step:
     """The bound F at some parameters, and the next ones."""
 
@@ -138,8 +137,6 @@ def own_sums(designs: Designs, here: Parameters) -> tuple[tuple[Array | float, .
     return (scalars, gradient, information[lower], squares[lower]), squared_error
 
 
-@kept_with_state
-@computed_once
 def next_step(here: Parameters, sums: Sequence[Array], n_tasks: float, n_samples: float) -> Step:
     """Return the bound, and the parameters after a step, from the sums over all agents."""
     (cost, expected, outside), gradient, information, squares = sums

@@ -70,7 +70,7 @@ class EmpiricalBayes:
         return SumAgent(number, problem, program, plan.network.tree)
 
     def program(self, problem: Problem, start: Array, seed: int) -> Program:
-        """Return the program that every agent runs on its own problem."""
+        """Return the program for agents with problems of this kind."""
         return fit_hierarchical(as_hierarchical(problem), start, seed, self.max_iter, self.tol)
 
     @property

@@ -49,7 +49,7 @@ class Posterior:
         return products[:, 0, :]
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class CoefficientPrior:
     """The shared part of the model; the tasks are a function of it and of their samples.
 

@@ -9,19 +9,19 @@ the items, a₀XM + ρ_iX_i. The descent (:mod:`grassvine.sums.descent`) is prec
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
 from grassvine.foundations.arrays import Array, as_matrix
 from grassvine.problems.base import Problem
-from grassvine.sums.common import computed_once, kept_with_state
 from grassvine.sums.descent import Point, Stopping, minimise
 from grassvine.sums.implicit.model import ImplicitModel, Strengths
 from grassvine.sums.implicit.problem import ImplicitProblem, as_implicit_problem
 from grassvine.sums.implicit.statistics import EventStatistics, event_statistics
 from grassvine.sums.implicit.strengths import default_strengths
 from grassvine.sums.implicit.validation import factors_are_better
+from grassvine.sums.own import Data, Own, own_problem
 from grassvine.sums.program import (
     Iterate,
     Program,
@@ -39,7 +39,7 @@ INFORMATIVE, HELD_OUT, REFINING = 3.5, 0.1, 5
 FIRST_SIZE = 0.1
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True, weakref_slot=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ImplicitIterate(Iterate):
     """The current model; its ``basis`` spans the factors, but is orthonormal only at the end."""
 
@@ -47,7 +47,11 @@ class ImplicitIterate(Iterate):
 
     def arrays(self) -> dict[str, Array]:
         """Return an orthonormal basis and the model as named arrays."""
-        return {"basis": _basis(self.model), **self.model.arrays()}
+        return {"basis": self._orthonormal, **self.model.arrays()}
+
+    @cached_property
+    def _orthonormal(self) -> Array:
+        return np.linalg.qr(self.model.factors)[0]
 
     def fit_to(self, problem: Problem) -> tuple[float, float]:
         """Return cost and squared error of an agent's users."""
@@ -71,22 +75,24 @@ def fit_implicit(
     from there, or with popularity alone.
     """
     start = as_matrix(start, n_items=problem.n_items, name="start", allow_empty=True)
-    rest, held = problem.hold_out(HELD_OUT, seed)
-    statistics = yield from event_statistics(problem, rest, Iterate(start))
-    given = default_strengths(statistics, unobserved, regularization)
+    given = own_problem(problem)
+    both = Own(lambda data: data[given].hold_out(HELD_OUT, seed))
+    rest, held = Own(lambda data: data[both][0]), Own(lambda data: data[both][1])
+    statistics = yield from event_statistics(given, rest, Iterate(start))
+    usual = default_strengths(statistics, unobserved, regularization)
     strengths = replace(
-        given,
-        unobserved_weight=(yield from agree(given.unobserved_weight)),
-        ridge=(yield from agree(given.ridge)),
-        base_ridge=(yield from agree(given.base_ridge)),
-        mean_events=(yield from agree(given.mean_events)),
+        usual,
+        unobserved_weight=(yield from agree(usual.unobserved_weight)),
+        ridge=(yield from agree(usual.ridge)),
+        base_ridge=(yield from agree(usual.base_ridge)),
+        mean_events=(yield from agree(usual.mean_events)),
     )
     initial = _model(_first_rows(start, statistics, strengths), strengths)
     iterate: Iterate = ImplicitIterate(initial.factors, model=initial)
     fit = partial(_fit, statistics=statistics, strengths=strengths)
     told = f"unobserved weight {strengths.unobserved_weight:.4g}, ridge {strengths.ridge:.4g}"
     if not (yield from decide(statistics.information < INFORMATIVE)):
-        iterate, reason = yield from fit(problem, initial.rows, iterate, stopping)
+        iterate, reason = yield from fit(given, initial.rows, iterate, stopping)
         return ProgramOutcome(iterate, f"{reason} ({told})")
     validating = replace(stopping, max_iter=max(stopping.max_iter - 1 - REFINING, 1))
     found, _ = yield from fit(rest, initial.rows, iterate, validating)
@@ -99,12 +105,12 @@ def fit_implicit(
         )
     known = replace(found, cost=math.nan, gradient_norm=math.nan)
     refining = replace(stopping, max_iter=min(REFINING, stopping.max_iter))
-    iterate, _ = yield from fit(problem, found.model.rows, known, refining)
+    iterate, _ = yield from fit(given, found.model.rows, known, refining)
     return ProgramOutcome(iterate, f"the factors found were refined with all events ({told})")
 
 
 def _fit(
-    problem: ImplicitProblem,
+    problem: Own[ImplicitProblem],
     rows: Array,
     first: Iterate,
     stopping: Stopping,
@@ -115,13 +121,11 @@ def _fit(
     """Minimise F over the events of all agents' problems, from rows X."""
 
     def evaluate(rows: Array, best: Iterate) -> Subprogram[tuple[Point, Iterate]]:
-        model = _model(rows, strengths)
-        mse: float | None = None
+        model, mse = _model(rows, strengths), Own[float]()
 
-        def own() -> tuple[float, Array, Array]:
-            nonlocal mse
-            found = problem.evaluate(model)
-            mse = found.squared_error / problem.n_values if problem.n_values else math.nan
+        def own(data: Data) -> tuple[float, Array, Array]:
+            found, count = data[problem].evaluate(model), data[problem].n_values
+            data[mse] = found.squared_error / count if count else math.nan
             return found.cost, found.gradient, found.gram
 
         point = _point(model, (yield from all_reduce(best, own)), statistics)
@@ -133,12 +137,10 @@ def _fit(
     return minimise(evaluate, rows, first, stopping)
 
 
-@computed_once
 def _popularity_alone(initial: ImplicitModel) -> ImplicitModel:
     return replace(initial, factors=np.zeros_like(initial.factors))
 
 
-@computed_once
 def _first_rows(start: Array, statistics: EventStatistics, strengths: Strengths) -> Array:
     """Return small factors, and the popularity that is optimal without factors, at level 1."""
     n_items, rank = start.shape
@@ -149,19 +151,10 @@ def _first_rows(start: Array, statistics: EventStatistics, strengths: Strengths)
     return np.column_stack([length * start * known[:, None], popularity])
 
 
-@computed_once
 def _model(rows: Array, strengths: Strengths) -> ImplicitModel:
     return ImplicitModel(np.ascontiguousarray(rows[:, :-1]), rows[:, -1].copy(), strengths)
 
 
-@computed_once
-def _basis(model: ImplicitModel) -> Array:
-    basis: Array = np.linalg.qr(model.factors)[0]
-    return basis
-
-
-@kept_with_state
-@computed_once
 def _point(model: ImplicitModel, sums: Sequence[Array], statistics: EventStatistics) -> Point:
     """Return F and its gradient from the sums over all agents."""
     (cost, by_events, moments), strengths = sums, model.strengths

@@ -31,8 +31,8 @@ from grassvine.networks.tree import check_rounds
 from grassvine.problems.base import Problem
 from grassvine.protocol.method import Setup
 from grassvine.sums.agent import SumAgent
-from grassvine.sums.common import computed_once
 from grassvine.sums.implicit.problem import ImplicitProblem, as_implicit_problem
+from grassvine.sums.own import own_problem
 from grassvine.sums.program import Iterate, Program, ProgramOutcome, agree, all_reduce
 
 MAX_ITEMS = 5000
@@ -72,7 +72,7 @@ class ItemRegressions:
         return cls(arrays["coefficients"].astype(np.float64))
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True, weakref_slot=True)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ItemRegressionIterate(Iterate):
     """The fitted regressions; their basis is empty."""
 
@@ -137,7 +137,7 @@ class EASE:
         return SumAgent(number, problem, program, plan.network.tree)
 
     def program(self, problem: ImplicitProblem, start: Array, seed: int) -> Program:
-        """Return the program that every agent runs on its own problem."""
+        """Return the program for agents with problems of this kind."""
         given = self.regularization
         return fit_regressions(problem, None if given == "auto" else given)
 
@@ -150,8 +150,8 @@ def fit_regressions(problem: ImplicitProblem, ridge: float | None) -> Program:
             f"regressions between items need a matrix of {m}×{m} numbers, and are limited to "
             f"{MAX_ITEMS} items; fit factors instead, or leave out items with few events."
         )
-    initial, lower = Iterate(np.zeros((m, 0))), np.tril_indices(m)
-    (packed,) = yield from all_reduce(initial, lambda: (problem.item_gram(COUNT)[lower],))
+    initial, lower, own = Iterate(np.zeros((m, 0))), np.tril_indices(m), own_problem(problem)
+    (packed,) = yield from all_reduce(initial, lambda data: (data[own].item_gram(COUNT)[lower],))
     diagonal = packed[np.cumsum(np.arange(1, m + 1)) - 1]
     n_known = max(int(np.count_nonzero(diagonal)), 1)
     mean = float(diagonal.sum()) / n_known
@@ -161,7 +161,6 @@ def fit_regressions(problem: ImplicitProblem, ridge: float | None) -> Program:
     return ProgramOutcome(iterate, reason)
 
 
-@computed_once
 def _regressions(packed: Array, m: int, ridge: float) -> ItemRegressions:
     from scipy.linalg import lapack
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from grassvine.foundations.arrays import Array
-from grassvine.sums.common import computed_once
 from grassvine.sums.implicit.problem import ImplicitProblem
+from grassvine.sums.own import Data, Own
 from grassvine.sums.program import Iterate, Subprogram, agree, all_reduce
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class EventStatistics:
     """Statistics of the events of all agents.
 
@@ -53,17 +53,18 @@ class EventStatistics:
 
 
 def event_statistics(
-    problem: ImplicitProblem, rest: ImplicitProblem, iterate: Iterate
+    problem: Own[ImplicitProblem], rest: Own[ImplicitProblem], iterate: Iterate
 ) -> Subprogram[EventStatistics]:
     """Add up the statistics of all agents' events, and of the rest without those held out."""
 
-    def own() -> tuple[Array, Array, float, float]:
+    def own(data: Data) -> tuple[Array, Array, float, float]:
+        whole = data[problem]
         counts, rest_counts = (
             np.bincount(one.events.items, minlength=one.n_items).astype(np.float64)
-            for one in (problem, rest)
+            for one in (whole, data[rest])
         )
-        logarithms = float(np.log(problem.events.values).sum())
-        return counts, rest_counts, float(problem.n_active), logarithms
+        logarithms = float(np.log(whole.events.values).sum())
+        return counts, rest_counts, float(whole.n_active), logarithms
 
     sums = yield from all_reduce(iterate, own)
     counts, _, _, logarithms = sums
@@ -71,7 +72,6 @@ def event_statistics(
     return _statistics(sums, (yield from agree(typical)))
 
 
-@computed_once
 def _statistics(sums: Sequence[Array], typical_count: float) -> EventStatistics:
     counts, rest_counts, n_users, _ = sums
     return EventStatistics(counts, rest_counts, max(float(n_users), 1.0), typical_count)

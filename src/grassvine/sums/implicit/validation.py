@@ -16,6 +16,7 @@ from grassvine.metrics import found, ndcg
 from grassvine.sums.implicit.model import ImplicitModel
 from grassvine.sums.implicit.problem import ImplicitProblem
 from grassvine.sums.implicit.statistics import EventStatistics
+from grassvine.sums.own import Data, Own
 from grassvine.sums.program import Iterate, Subprogram, all_reduce, decide
 
 PLACES = 100
@@ -24,8 +25,8 @@ BLOCK = 1 << 21  # scores at once
 
 
 def factors_are_better(
-    rest: ImplicitProblem,
-    held: Ratings,
+    rest: Own[ImplicitProblem],
+    held: Own[Ratings],
     model: ImplicitModel,
     statistics: EventStatistics,
     iterate: Iterate,
@@ -34,19 +35,20 @@ def factors_are_better(
 
     Parameters
     ----------
-    rest : ImplicitProblem
+    rest : Own of ImplicitProblem
         The events that the model was fitted to.
-    held : Ratings
+    held : Own of Ratings
         The events held out, of the same users.
     statistics : EventStatistics
         The statistics of the events of all agents; popularity is that without held-out events.
     """
 
-    def own() -> tuple[float, float, float]:
-        tested = _tested(held, statistics.n_users)
+    def own(data: Data) -> tuple[float, float, float]:
+        tested = _tested(data[held], statistics.n_users)
         if not len(tested):
             return 0.0, 0.0, 0.0
-        events, relevant = rest.events.choose_users(tested), held.choose_users(tested)
+        events = data[rest].events.choose_users(tested)
+        relevant = data[held].choose_users(tested)
         n_relevant = np.diff(relevant.starts)
         by_model, by_popularity = _lists(ImplicitProblem(events), model, statistics.rest_counts)
         gains = ndcg(found(by_model, relevant), n_relevant, PLACES)

@@ -26,9 +26,9 @@ import numpy as np
 
 from grassvine.foundations.arrays import Array
 from grassvine.problems.base import Problem
-from grassvine.sums.common import computed_once
 from grassvine.sums.incomplete.model import FactorModel, packed, unpacked
 from grassvine.sums.incomplete.problem import IncompleteSamples, as_incomplete
+from grassvine.sums.own import Data, Own
 from grassvine.sums.program import Iterate, Subprogram, agree, all_reduce, decide
 
 PSEUDO_SAMPLES = 30.0  # ν
@@ -36,7 +36,7 @@ ARMIJO = 1e-4
 LARGEST_CHANGE = 2.0  # of the logarithm of a noise in a step
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True, weakref_slot=True)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class FactorIterate(Iterate):
     """The current factor model."""
 
@@ -52,7 +52,7 @@ class FactorIterate(Iterate):
         return evaluation.cost, evaluation.squared_error
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Known:
     """Numbers n_i of known values and n of samples, means and variances of the known values.
 
@@ -66,7 +66,7 @@ class Known:
     variances: Array
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Point:
     """A model, F, and its gradient and preconditioned gradient by rows [W_i, μ_i, log ψ_i]."""
 
@@ -76,7 +76,7 @@ class Point:
     preconditioned: Array = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Line:
     """A search direction, the derivative along it, and its largest change of a log ψ."""
 
@@ -85,7 +85,7 @@ class Line:
     change: float
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True)
+@dataclass(frozen=True, slots=True)
 class Secant:
     """The multiple of the last direction in the next one, and by how much steps get longer."""
 
@@ -94,7 +94,7 @@ class Secant:
 
 
 def descend(
-    samples: IncompleteSamples,
+    own_samples: Own[IncompleteSamples],
     known: Known,
     model: FactorModel,
     basis: Array,
@@ -103,16 +103,16 @@ def descend(
 ) -> Subprogram[FactorModel]:
     """Minimise F until an iteration reduces it by less than ``tol``, in nats."""
     target = _expected_noise(model, known)
-    mse: float | None = math.nan
+    mse: Own[float] | None = None
 
     def evaluate(trial: FactorModel, seen: FactorIterate) -> Subprogram[Point]:
         nonlocal mse
-        mse = None
+        mse = error = Own[float]()
 
-        def own() -> tuple[Array | float, ...]:
-            nonlocal mse
+        def own(data: Data) -> tuple[Array | float, ...]:
+            samples = data[own_samples]
             sums, squared_error = own_sums(samples, trial)
-            mse = squared_error / samples.n_values if samples.n_values else math.nan
+            data[error] = squared_error / samples.n_values if samples.n_values else math.nan
             return sums
 
         return _point(trial, (yield from all_reduce(seen, own)), known, target)
@@ -182,7 +182,6 @@ def _expected_noise(model: FactorModel, known: Known) -> Array:
     return float(np.mean(model.noise / known.variances)) * known.variances
 
 
-@computed_once
 def _point(model: FactorModel, sums: Sequence[Array], known: Known, target: Array) -> Point:
     """Return F and its gradient from the sums over all agents."""
     cost, rows, gram = sums
@@ -199,7 +198,6 @@ def _point(model: FactorModel, sums: Sequence[Array], known: Known, target: Arra
     return Point(model, total, gradient, preconditioned)
 
 
-@computed_once
 def _moved(here: Point, line: Line, step: float) -> FactorModel:
     model, change = here.model, step * line.direction
     return FactorModel(
@@ -214,17 +212,14 @@ def _line(here: Point, direction: Array) -> Line:
     return Line(direction, derivative, float(np.abs(direction[:, -1]).max()))
 
 
-@computed_once
 def _steepest(here: Point) -> Line:
     return _line(here, -here.preconditioned)
 
 
-@computed_once
 def _conjugate(there: Point, line: Line, beta: float) -> Line:
     return _line(there, beta * line.direction - there.preconditioned)
 
 
-@computed_once
 def _secant(here: Point, there: Point, line: Line) -> Secant:
     """Return the next conjugate direction and first step, from the gradients at both points."""
     curvature = float(np.vdot(there.gradient, line.direction)) - line.derivative

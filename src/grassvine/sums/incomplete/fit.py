@@ -16,12 +16,12 @@ import numpy as np
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError
 from grassvine.foundations.seeds import stream
-from grassvine.sums.common import computed_once
 from grassvine.sums.components import principal_components
 from grassvine.sums.incomplete.descent import FactorIterate, Known, descend
 from grassvine.sums.incomplete.model import FactorModel
 from grassvine.sums.incomplete.moments import ExpectedMoments
 from grassvine.sums.incomplete.problem import IncompleteSamples
+from grassvine.sums.own import Data, Own, own_problem
 from grassvine.sums.program import (
     Iterate,
     Program,
@@ -93,28 +93,33 @@ def _fit(
     max_descent_iter: int,
     max_iter: int,
 ) -> Program:
-    n_items = problem.n_items
+    n_items, own_samples = problem.n_items, own_problem(problem)
     nothing = FactorModel(np.zeros(n_items), np.zeros((n_items, 0)), np.ones(n_items))
     first = FactorIterate(start, model=nothing)
-    model = yield from _chosen(problem, first, seed, log, max_descent_iter)
-    known = yield from _known_values(problem, replace(first, model=model))
+    model = yield from _chosen(own_samples, first, seed, log, max_descent_iter)
+    known = yield from _known_values(own_samples, replace(first, model=model))
     require_values(known.counts)
     if model.n_factors:
-        model = yield from descend(problem, known, model, start, FINAL_TOL, max_descent_iter)
+        model = yield from descend(own_samples, known, model, start, FINAL_TOL, max_descent_iter)
     else:
         model = FactorModel(known.means, nothing.loadings, known.variances)
     seen = replace(first, model=model)
     centre = np.zeros(n_items)
     if center:
-        (total,) = yield from all_reduce(seen, lambda: (model.impute(problem.samples).sum(axis=0),))
+
+        def imputed(data: Data) -> tuple[Array]:
+            return (model.impute(data[own_samples].samples).sum(axis=0),)
+
+        (total,) = yield from all_reduce(seen, imputed)
         centre = total / known.n_samples
-    moments = ExpectedMoments(problem.samples, model, centre)
+    moments = Own(lambda data: ExpectedMoments(data[own_samples].samples, model, centre))
     program = principal_components(moments, start, seed, max_iter, share)
     outcome = yield from map_iterates(program, partial(_with_basis, seen))
     found = _with_basis(seen, outcome.iterate)
 
-    def own() -> tuple[Array, float]:
-        return found.basis.T @ moments.matrix_product(found.basis), moments.trace
+    def own(data: Data) -> tuple[Array, float]:
+        expected = data[moments]
+        return found.basis.T @ expected.matrix_product(found.basis), expected.trace
 
     captured, squares = yield from all_reduce(found, own)
     ending = ComponentsIterate(
@@ -134,17 +139,18 @@ def _with_basis(seen: FactorIterate, iterate: Iterate) -> FactorIterate:
 
 
 def _chosen(
-    problem: IncompleteSamples,
+    problem: Own[IncompleteSamples],
     first: FactorIterate,
     seed: int,
     log: CandidateLog,
     max_iter: int,
 ) -> Subprogram[FactorModel]:
     """Return the model that predicts held-out values best; its noise may be that of no factors."""
-    rest, held = problem.hold_out(HELD_OUT, seed)
+    both = Own(lambda data: data[problem].hold_out(HELD_OUT, seed))
+    rest = Own(lambda data: data[both][0])
     known = yield from _known_values(rest, first)
     model = _without_factors(known)
-    most = int((yield from agree(min(MAX_FACTORS, known.n_samples - 1, problem.n_items - 1))))
+    most = int((yield from agree(min(MAX_FACTORS, known.n_samples - 1, len(known.means) - 1))))
     best, lowest = model, math.inf
     for n_factors in _numbers_of_factors(most):
         if n_factors:
@@ -152,7 +158,7 @@ def _chosen(
             model = _with_more_factors(model, n_factors, known, rng.standard_normal)
             model = yield from descend(rest, known, model, first.basis, CANDIDATE_TOL, max_iter)
         error, count = yield from all_reduce(
-            replace(first, model=model), partial(_held_out_error, rest, held, model)
+            replace(first, model=model), partial(_held_out_error, both, model)
         )
         mean = float(error) / max(float(count), 1.0)
         row = log.record(rank=n_factors, rmse=math.sqrt(mean))
@@ -170,9 +176,9 @@ def _numbers_of_factors(most: int) -> list[int]:
 
 
 def _held_out_error(
-    rest: IncompleteSamples, held: Array, model: FactorModel
+    both: Own[tuple[IncompleteSamples, Array]], model: FactorModel, data: Data
 ) -> tuple[float, float]:
-    squares = 0.0
+    (rest, held), squares = data[both], 0.0
     for first in range(0, len(held), 4096):
         rows = slice(first, first + 4096)
         errors = model.impute(rest.samples[rows]) - held[rows]
@@ -197,21 +203,24 @@ def _with_more_factors(
     return FactorModel(model.mean, np.hstack([model.loadings, new]), model.noise)
 
 
-def _known_values(samples: IncompleteSamples, iterate: Iterate) -> Subprogram[Known]:
+def _known_values(own_samples: Own[IncompleteSamples], iterate: Iterate) -> Subprogram[Known]:
     """Sum counts, means and variances of the known values."""
-    values = samples.samples
 
-    def sums() -> tuple[Array, Array, float]:
+    def sums(data: Data) -> tuple[Array, Array, float]:
+        values = data[own_samples].samples
         counts = np.count_nonzero(~np.isnan(values), axis=0).astype(np.float64)
         return counts, np.nansum(values, axis=0), float(len(values))
 
     counts, totals, n_samples = yield from all_reduce(iterate, sums)
     means = totals / np.maximum(counts, 1.0)
-    (squares,) = yield from all_reduce(iterate, lambda: (np.nansum((values - means) ** 2, axis=0),))
+
+    def own(data: Data) -> tuple[Array]:
+        return (np.nansum((data[own_samples].samples - means) ** 2, axis=0),)
+
+    (squares,) = yield from all_reduce(iterate, own)
     return _as_known(counts, float(n_samples), means, squares)
 
 
-@computed_once
 def _as_known(counts: Array, n_samples: float, means: Array, squares: Array) -> Known:
     variances = squares / np.maximum(counts, 1.0)
     # Where nothing varies there are only rounding errors, or nothing at all.

@@ -91,7 +91,7 @@ class IncompletePCA:
         return SumAgent(number, problem, program, plan.network.tree)
 
     def program(self, problem: Problem, start: Array, seed: int) -> Program:
-        """Return the program that every agent runs on its own problem."""
+        """Return the program for agents with problems of this kind."""
         program = components_of_incomplete(
             as_incomplete(problem),
             start,

@@ -41,7 +41,7 @@ class Scores:
     log_precisions: Array
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class FactorModel:
     """Mean, loadings and noise of the features.
 

@@ -8,7 +8,7 @@ ones suggest. The last step of continuation turns the result into the table itse
 """
 
 import math
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from grassvine.foundations.arrays import Array
 from grassvine.foundations.seeds import stream
 from grassvine.problems.base import CompletesRatings
 from grassvine.sums.directions import clipped_direction
+from grassvine.sums.own import Data, Own
 from grassvine.sums.program import Iterate, Subprogram, agree, all_reduce, decide
 from grassvine.sums.recovery.model import (
     Counts,
@@ -33,12 +34,11 @@ FALLEN = 1e-2  # by which the last factor reduces the variance if the table has 
 
 
 def variational_basis(
-    problem: CompletesRatings, rank: int, seed: int, attempt: int
+    problem: Own[CompletesRatings], n_items: int, rank: int, seed: int, attempt: int
 ) -> Subprogram[Array]:
     """Return a basis from which descents find the table, if it has no noise."""
-    start = Iterate(np.zeros((problem.n_items, 0)))
-    counts = yield from _counts(problem, start)
-    model = empty_posterior(problem.n_items, counts)
+    counts = yield from _counts(problem, Iterate(np.zeros((n_items, 0))))
+    model = empty_posterior(n_items, counts)
     before = model.variance
     for size in range(1, rank + 1):
         model = yield from _widened(problem, model, counts, seed, attempt)
@@ -49,30 +49,29 @@ def variational_basis(
     return model.basis
 
 
-def _counts(problem: CompletesRatings, iterate: Iterate) -> Subprogram[Counts]:
-    ratings = problem.ratings
-    sums = yield from all_reduce(
-        iterate,
-        lambda: (
-            float(np.count_nonzero(np.diff(ratings.starts))),
-            float(ratings.n_values),
-            float(ratings.values @ ratings.values),
-        ),
-    )
+def _counts(problem: Own[CompletesRatings], iterate: Iterate) -> Subprogram[Counts]:
+    def own(data: Data) -> tuple[float, float, float]:
+        ratings = data[problem].ratings
+        n_users = float(np.count_nonzero(np.diff(ratings.starts)))
+        return n_users, float(ratings.n_values), float(ratings.values @ ratings.values)
+
+    sums = yield from all_reduce(iterate, own)
     n_users, n_ratings, squares = map(float, sums)
     mean_square = yield from agree(squares / max(n_ratings, 1.0))
     return Counts(max(n_users, 1.0), max(n_ratings, 1.0), mean_square)
 
 
 def _converged(
-    problem: CompletesRatings, model: ItemPosterior, counts: Counts, goal: float, *, last: bool
+    problem: Own[CompletesRatings], model: ItemPosterior, counts: Counts, goal: float, *, last: bool
 ) -> Subprogram[ItemPosterior]:
     """Improve a model until its variance is steady, or below a goal."""
+
+    def own(model: ItemPosterior, data: Data) -> tuple[Array, ...]:
+        return pass_over(data[problem], model)[1]
+
     steady = 0
     for _ in range(MAX_LAST_ITER if last else MAX_ITER):
-        sums = yield from all_reduce(
-            Iterate(model.basis), partial(lambda given: pass_over(problem, given)[1], model)
-        )
+        sums = yield from all_reduce(Iterate(model.basis), partial(own, model))
         before = model.variance
         model = improved(model, counts, sums)
         change = abs(model.variance - before)
@@ -83,28 +82,28 @@ def _converged(
 
 
 def _widened(
-    problem: CompletesRatings, model: ItemPosterior, counts: Counts, seed: int, attempt: int
+    problem: Own[CompletesRatings], model: ItemPosterior, counts: Counts, seed: int, attempt: int
 ) -> Subprogram[ItemPosterior]:
     """Return the model with one more factor."""
-    ratings = problem.ratings
-    size = model.means.shape[1]
+    n_items, size = model.means.shape
     iterate = Iterate(model.basis if size else model.means)
+    ratings = Own(lambda data: data[problem].ratings)
 
-    @cache
-    def residuals() -> Array:
-        return pass_over(problem, model)[0] if size else ratings.values
+    def residuals_of(data: Data) -> Array:
+        return pass_over(data[problem], model)[0] if size else data[ratings].values
 
+    residuals = Own(residuals_of)
     rng = stream(seed, "start", "variational", size, attempt)
     found = yield from clipped_direction(
-        ratings, residuals, iterate, np.zeros((problem.n_items, 0)), rng, CLIPS[attempt]
+        ratings, residuals, iterate, np.zeros((n_items, 0)), rng, CLIPS[attempt]
     )
 
-    def own() -> tuple[float, float, float]:
-        clipped, whole = found.clipped(), residuals()
-        weights = found.product()
+    def own(data: Data) -> tuple[float, float, float]:
+        clipped, whole = data[found.clipped], data[residuals]
+        weights = data[found.product]
         return float(weights @ weights), float(whole @ whole), float(clipped @ clipped)
 
     weights, whole, clipped = map(float, (yield from all_reduce(iterate, own)))
-    density = counts.n_ratings / (problem.n_items * counts.n_users)
+    density = counts.n_ratings / (n_items * counts.n_users)
     scale = math.sqrt(weights * whole / clipped) / density if clipped else 0.0
     return model.appended(found.direction, scale, counts)

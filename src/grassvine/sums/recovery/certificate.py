@@ -18,6 +18,7 @@ from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array
 from grassvine.problems.base import CompletesRatings
 from grassvine.sums.conjugate_gradient import Point
+from grassvine.sums.own import Data, Own
 from grassvine.sums.preconditioners import unpacked
 from grassvine.sums.program import Subprogram, all_reduce, decide
 
@@ -29,7 +30,7 @@ UNDETERMINED = 1e30  # instead of infinity, which messages may not contain
 
 
 def determined(
-    problem: CompletesRatings, ratings: Ratings, point: Point, relative: float
+    problem: Own[CompletesRatings], ratings: Own[Ratings], point: Point, relative: float
 ) -> Subprogram[bool]:
     """Return whether a fit determines the unknown entries too.
 
@@ -41,30 +42,32 @@ def determined(
 
 
 def estimated_error(
-    problem: CompletesRatings, ratings: Ratings, point: Point, relative: float
+    problem: Own[CompletesRatings], ratings: Own[Ratings], point: Point, relative: float
 ) -> Subprogram[float]:
     """Return an estimate of the error of the whole table, relative to it.
 
     Parameters
     ----------
-    problem : CompletesRatings
-        The problem that was solved.
-    ratings : Ratings
+    problem : Own of CompletesRatings
+        The problems that were solved.
+    ratings : Own of Ratings
         All ratings, also those of users that were left out.
     point : Point
         The fit.
     relative : float
         Its residual, relative to the known entries.
     """
-    blocks, counts, users, n_users = yield from all_reduce(
-        point.iterate,
-        lambda: (
-            problem.item_blocks(point.basis),
-            np.bincount(ratings.items, minlength=ratings.n_items).astype(np.float64),
-            _user_traces(ratings, point.basis),
-            float(np.count_nonzero(np.diff(ratings.starts))),
-        ),
-    )
+
+    def own(data: Data) -> tuple[Array, Array, float, float]:
+        known = data[ratings]
+        return (
+            data[problem].item_blocks(point.basis),
+            np.bincount(known.items, minlength=known.n_items).astype(np.float64),
+            _user_traces(known, point.basis),
+            float(np.count_nonzero(np.diff(known.starts))),
+        )
+
+    blocks, counts, users, n_users = yield from all_reduce(point.iterate, own)
     rated = counts > 0.0
     scales, axes = _singular_values(point)
     scaled = axes / scales

@@ -33,7 +33,6 @@ from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array
 from grassvine.problems.base import CompletesRatings
 from grassvine.problems.blocks import add_blocks, user_blocks
-from grassvine.sums.common import computed_once
 from grassvine.sums.preconditioners import unpacked
 
 # Relative to the mean squared rating: below is rounding.
@@ -135,7 +134,6 @@ def pass_over(
     return residuals, (sums[0], sums[1], sums[2], sums[3])
 
 
-@computed_once
 def improved(model: ItemPosterior, counts: Counts, sums: list[Array]) -> ItemPosterior:
     """Return the model after a step of all items."""
     packed, gradient, squares, (error,) = sums
