@@ -19,17 +19,15 @@ from grassvine.datasets import load_tasks
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.sums.conjugate_gradient import (
-    LONGEST,
-    ROUNDING,
     Descent,
     DescentResult,
-    Point,
     Preconditioner,
     StoppingRule,
     conjugate_gradient,
-    evaluate,
 )
+from grassvine.sums.line_search import LONGEST, ROUNDING
 from grassvine.sums.own import Data, Own, own_problem
+from grassvine.sums.points import Point, evaluate
 from grassvine.sums.preconditioners import KroneckerPreconditioner
 from grassvine.sums.program import Iterate, first_part, flat, next_part, shaped
 

@@ -51,7 +51,7 @@ def by_continuation(ratings: gv.Ratings) -> bool:
 def test_stuck_descents_begin_anew_and_the_certificate_is_right(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    tables = [sparse_table(seed) for seed in range(8)]
+    tables = [sparse_table(seed) for seed in (0, 1, 2, 3, 4, 5, 12, 15)]
     for ratings, subspace in tables:
         ending = complete(ratings)
         # A residual of 1e-9 and a few hundred for the condition of so few entries.
@@ -62,10 +62,10 @@ def test_stuck_descents_begin_anew_and_the_certificate_is_right(
     monkeypatch.setattr(continuation, "MAX_ATTEMPTS", 1)
     at_once = [by_continuation(ratings) for ratings, _ in tables]
     assert all(later >= first for first, later in zip(at_once, again, strict=True))
-    assert len(tables) > sum(again) > sum(at_once)  # here 8, 7 and 6
+    assert len(tables) > sum(again) > sum(at_once)  # here 8, 7 and 5
 
 
-@pytest.mark.parametrize("seed", [5, 3])  # stuck at the first attempt, at all attempts
+@pytest.mark.parametrize("seed", [12, 3])  # stuck at the first attempt, at all attempts
 def test_the_restarts_are_the_same_at_any_number_of_agents(seed: int) -> None:
     ratings, subspace = sparse_table(seed)
     parts = [gv.CompletionProblem(part) for part in gv.datasets.split_users(ratings, 4)]

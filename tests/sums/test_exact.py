@@ -233,8 +233,8 @@ def test_what_it_cannot_do_is_reported() -> None:
     with pytest.raises(PlanError, match="needs the Grassmann geometry; omit geometry"):
         plan.agent(0, gv.CompletionProblem(ratings()))
     other = gv.Plan(N_ITEMS, 3, gv.networks.path(2), gv.Exact())
-    with pytest.raises(PlanError, match="CustomProblem has no hessian_product"):
-        other.agent(0, gv.CustomProblem(N_ITEMS, own_function))
+    with pytest.raises(PlanError, match="BiasedCompletionProblem defines another model"):
+        other.agent(0, gv.BiasedCompletionProblem(ratings()))
     with pytest.raises(PlanError, match="tol is -1"):
         gv.Exact(tol=-1.0)
     with pytest.raises(PlanError, match="max_iter is 0"):
@@ -251,3 +251,11 @@ def test_a_basis_of_all_directions_ends_at_once() -> None:
     plan = gv.Plan(N_ITEMS, N_ITEMS, gv.networks.path(1), gv.Exact())
     result = gv.run(plan, [problem])
     assert result.stop_reason == "the gradient is zero up to rounding"
+
+
+def test_a_cost_of_ones_own_needs_a_gradient_and_nothing_else() -> None:
+    problems = [gv.CustomProblem(N_ITEMS, own_function) for _ in range(2)]
+    result = gv.run(gv.Plan(N_ITEMS, 2, gv.networks.path(2), gv.Exact()), problems)
+    assert result.stop_reason.startswith("the gradient")
+    # The two cheap directions; a gradient of 1e-8 leaves an angle of about as much.
+    assert np.abs(result.bases[0][2:]).max() < 1e-7

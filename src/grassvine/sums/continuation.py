@@ -25,12 +25,12 @@ from grassvine.problems.base import CompletesRatings
 from grassvine.sums.conjugate_gradient import (
     Descent,
     DescentResult,
-    Point,
     StoppingRule,
     conjugate_gradient,
 )
 from grassvine.sums.directions import clipped_direction
 from grassvine.sums.own import Data, Own, own_problem
+from grassvine.sums.points import Point
 from grassvine.sums.preconditioners import ItemBlocks, ItemScaling
 from grassvine.sums.program import (
     Iterate,

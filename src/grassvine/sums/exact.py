@@ -16,9 +16,10 @@ from grassvine.networks.tree import check_rounds
 from grassvine.problems.base import (
     CompletesRatings,
     Eigenproblem,
+    LocalProblem,
     ModelsHessian,
     Problem,
-    TwiceDifferentiable,
+    as_local_problem,
 )
 from grassvine.protocol.method import Setup
 from grassvine.sums.agent import SumAgent
@@ -120,18 +121,14 @@ class Exact:
 
         :func:`grassvine.sums.program.run_pooled` runs the same program on pooled data.
         """
-        if not isinstance(problem, TwiceDifferentiable):
-            raise PlanError(
-                f"{type(problem).__name__} has no hessian_product, which the exact method needs; "
-                "implement it, or use Gossip."
-            )
+        problem = as_local_problem(problem)
         tol = max(self.tol, ROUNDING)
         program = with_share(
             self._program(problem, start, seed), descent_share(start.shape[1], tol)
         )
         return with_full_rank(program, start)
 
-    def _program(self, problem: TwiceDifferentiable, start: Array, seed: int) -> Program:
+    def _program(self, problem: LocalProblem, start: Array, seed: int) -> Program:
         if isinstance(problem, Eigenproblem):
             share, samples = self.explained_variance_ratio, own_problem(problem)
             return (yield from principal_components(samples, start, seed, self.max_iter, share))
@@ -161,7 +158,7 @@ def with_full_rank(program: Program, start: Array) -> Program:
     return map_iterates(program, whole)
 
 
-def _preconditioner(problem: TwiceDifferentiable) -> Subprogram[Preconditioner]:
+def _preconditioner(problem: LocalProblem) -> Subprogram[Preconditioner]:
     if not isinstance(problem, ModelsHessian):
         return IdentityPreconditioner()
     start, own = Iterate(np.zeros((problem.n_items, 0))), own_problem(problem)

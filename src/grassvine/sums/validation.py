@@ -26,9 +26,10 @@ from grassvine.data import Ratings, hold_out_of_users
 from grassvine.foundations.arrays import Array
 from grassvine.problems.base import CompletesRatings, Problem
 from grassvine.protocol.agent import State
-from grassvine.sums.conjugate_gradient import Descent, Point, StoppingRule, conjugate_gradient
+from grassvine.sums.conjugate_gradient import Descent, StoppingRule, conjugate_gradient
 from grassvine.sums.continuation import widened
 from grassvine.sums.own import Data, Own, own_problem
+from grassvine.sums.points import Point
 from grassvine.sums.preconditioners import ItemScaling
 from grassvine.sums.program import (
     Iterate,

@@ -17,8 +17,8 @@ import numpy as np
 from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array
 from grassvine.problems.base import CompletesRatings
-from grassvine.sums.conjugate_gradient import Point
 from grassvine.sums.own import Data, Own
+from grassvine.sums.points import Point
 from grassvine.sums.preconditioners import unpacked
 from grassvine.sums.program import Subprogram, all_reduce, decide
 

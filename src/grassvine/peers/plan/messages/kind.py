@@ -84,9 +84,3 @@ def validation(numbers: int, most: int) -> MessageKind:
     contains = "error or number of the ratings that validation holds out"
     how_well = "how well models fit them"
     return MessageKind("validation", "fit", numbers, most, contains, how_well, numbers)
-
-
-def curvature(most: int) -> MessageKind:
-    """Return the message by which a step length is found."""
-    contains = "the curvature of the cost along a common direction"
-    return MessageKind("curvature", "fit", 1, most, contains, "that number")

@@ -5,7 +5,6 @@ from dataclasses import replace
 from grassvine.peers.fit.learning import BAYES, MAP, Learning
 from grassvine.peers.plan.messages.kind import (
     MessageKind,
-    curvature,
     held_out,
     one_number,
     validation,
@@ -96,7 +95,6 @@ def fit_of_ratings(learning: Learning, most: int) -> list[MessageKind]:
             "which items have ratings, and a weighted sum of the residuals of each",
         ),
         evaluation,
-        curvature(most),
     ]
     if auto:
         validated = replace(

@@ -3,7 +3,6 @@
 from grassvine.peers.fit.learning import BAYES, Learning
 from grassvine.peers.plan.messages.kind import (
     MessageKind,
-    curvature,
     held_out,
     one_number,
     variances,
@@ -56,7 +55,6 @@ def fit_of_tasks(learning: Learning, most: int) -> list[MessageKind]:
             "the gradient of the branch, from which weights of a single task can be computed",
             3,
         ),
-        curvature(most),
     ]
 
 
