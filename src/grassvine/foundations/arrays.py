@@ -26,6 +26,10 @@ def as_numbers(value: ArrayLike, *, name: str, error: type[InputError]) -> Array
 
     The input is never modified, and copied only if its type or layout differs.
     """
+    if type(value) is np.ndarray and value.dtype == np.float64:
+        flags = value.flags
+        if flags.c_contiguous and flags.aligned:
+            return value
     if isinstance(value, np.ma.MaskedArray):
         raise error(f"{name} is a masked array; drop the masked entries and pass the rest.")
     try:

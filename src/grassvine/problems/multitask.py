@@ -93,10 +93,10 @@ class MultitaskProblem:
         stacked = self._stacked
         reduced, fitted = self._fit(basis)
         each = stacked.repeat(fitted)
-        residuals = np.sum(reduced * each, axis=1) - stacked.targets
+        residuals = (reduced * each).sum(axis=1) - stacked.targets
         squared_error = float(residuals @ residuals)
         return Evaluation(
-            cost=0.5 * squared_error + 0.5 * self.alpha * float(np.sum(fitted * fitted)),
+            cost=0.5 * squared_error + 0.5 * self.alpha * float((fitted * fitted).sum()),
             gradient=stacked.features.T @ (residuals[:, None] * each),
             gram=fitted.T @ fitted,
             curvature=fitted.T @ (stacked.scales[:, None] * fitted),
@@ -119,7 +119,7 @@ class MultitaskProblem:
         reduced, fitted = self._fit(basis)
         moved = stacked.features @ direction
         each = stacked.repeat(fitted)
-        residuals = np.sum(reduced * each, axis=1) - stacked.targets
+        residuals = (reduced * each).sum(axis=1) - stacked.targets
         shift = np.sum(moved * each, axis=1)
         # Differentiate the normal equations Zᵀ(Zw − y) + λw = 0 with Z = XU.
         right = stacked.sum_rows(residuals[:, None] * moved + shift[:, None] * reduced)
@@ -144,9 +144,10 @@ class MultitaskProblem:
     def _solve(self, reduced: Array, right: Array) -> Array:
         """Solve (Z_tᵀZ_t + λI) w_t = right_t for every task."""
         grams = self._stacked.sum_rows(reduced[:, :, None] * reduced[:, None, :])
-        traces = np.trace(grams, axis1=1, axis2=2)
+        traces = grams.trace(axis1=1, axis2=2)
         diagonal = self.alpha + np.where(traces > 0.0, JITTER * traces, 1.0)
-        grams += diagonal[:, None, None] * np.eye(reduced.shape[1])
+        places = np.arange(reduced.shape[1])
+        grams[:, places, places] += diagonal[:, None]
         return np.linalg.solve(grams, right[:, :, None])[:, :, 0].astype(np.float64, copy=False)
 
     @cached_property

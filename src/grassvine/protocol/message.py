@@ -147,8 +147,14 @@ def checked_message(message: Message, shapes: Shapes, *, sender: int, slot: int)
                 f"{name!r} in {what} contains {value}; check the data of agent {sender}, "
                 "or choose smaller steps."
             )
-    arrays = {name: np.require(message.arrays[name], requirements=["C", "A"]) for name in shapes}
-    return Message(sender, slot, arrays)
+    return Message(sender, slot, {name: _in_order(message.arrays[name]) for name in shapes})
+
+
+def _in_order(array: NDArray[Any]) -> NDArray[Any]:
+    flags = array.flags
+    if flags.c_contiguous and flags.aligned:
+        return array
+    return np.require(array, requirements=["C", "A"])
 
 
 def _content_bytes(shapes: Shapes) -> int:

@@ -265,8 +265,9 @@ class SumAgent:
 
     def _own_part(self) -> Addends:
         """Return this agent's part of the current sum, with those of its children."""
-        self._compute_part()
-        assert self._part is not None
+        if self._part is None:
+            self._compute_part()
+            assert self._part is not None
         return self._part
 
     def _compute_part(self) -> None:

@@ -49,10 +49,10 @@ class Step:
         Of all totals and decisions.
     arrays : list of arrays
         The last total.
-    taken : array
+    decisions : list of float
         The decisions since the last total.
-    message : array
-        The same, as it is sent.
+    taken, message : array
+        The same, as it is logged and sent.
     """
 
     part: Part
@@ -60,6 +60,7 @@ class Step:
     n_sums: int = 0
     checksum: int = 0
     arrays: Sequence[Array] = ()
+    decisions: Sequence[float] = ()
     taken: Array = field(default_factory=lambda: np.zeros(0))
     message: Array = field(default_factory=lambda: packed([]))
 
@@ -104,15 +105,14 @@ class Place:
         known, of_shapes = self._total
         if of_shapes != list(shapes) or not _same_bits(known, total):
             raise _strayed(agent, step, "another total")
-        there = self._next
-        if given is not None and not _same_bits(there.step.taken, np.array(given, np.float64)):
+        if given is not None and given != self._next.step.decisions:
             # Names the decision that is missing or superfluous, if there is one.
             follower = Decisions(agent, step.n_sums, given)
-            for value in there.step.taken.tolist():
+            for value in self._next.step.decisions:
                 follower.decide(value)
             follower.require_all()
             raise _strayed(agent, step, "other decisions")
-        return there
+        return self._next
 
 
 class Course:
@@ -144,8 +144,8 @@ class Course:
         taken = np.array(decisions.taken, dtype=np.float64)
         checksum = crc32(total.data, crc32(repr(list(shapes)).encode(), step.checksum))
         checksum = crc32(taken.data, checksum)
-        message = packed(decisions.taken)
-        return Step(part, finished, step.n_sums + 1, checksum, arrays, taken, message)
+        logged = arrays, decisions.taken, taken, packed(decisions.taken)
+        return Step(part, finished, step.n_sums + 1, checksum, *logged)
 
 
 class SharedPrograms:
@@ -185,9 +185,9 @@ def _nothing(data: object) -> tuple[Array]:
 
 
 def _same_bits(one: Array, other: Array) -> bool:
-    if one is other or one.__array_interface__ == other.__array_interface__:
-        return True
-    return one.shape == other.shape and np.array_equal(one.view(np.uint64), other.view(np.uint64))
+    return one is other or (
+        one.shape == other.shape and np.array_equal(one.view(np.uint64), other.view(np.uint64))
+    )
 
 
 def _strayed(agent: int, step: Step, what: str) -> MessageError:
