@@ -212,7 +212,7 @@ CASE = Case(
         "school gives about .745. Neither benchmark shows much of a common subspace.",
         "The exact method fits the training samples better than gossip at every rank. Over ten "
         "splits this helps on Parkinsons from rank 5 on (.3410 versus .3475) but not at rank 3; "
-        "on School it overfits: .7422 versus .7382 at rank 3, .8062 versus .7874 at rank 9. "
+        "on School it overfits: .7459 versus .7382 at rank 3, .8070 versus .7874 at rank 9. "
         "The cost on School has several optima: a trust region from the same start may end in "
         "another one, whose NMSE differs by up to .03.",
         "Empirical Bayes learns the distribution of the weights of all tasks instead of a "
