@@ -8,7 +8,7 @@ from dataclasses import replace
 from grassvine.foundations.errors import DataError
 from grassvine.paper import CASES
 from grassvine.paper.case import Request, Results
-from grassvine.paper.case5 import GOSSIP
+from grassvine.paper.cases.case5 import GOSSIP
 from grassvine.paper.ratings import BATCH, RatingsExperiment
 from grassvine.paper.variants import exact
 from grassvine.report.page import Table

@@ -8,9 +8,9 @@ import pytest
 from tests.real_data import FOLDER
 
 from grassvine.paper import CASES, Request, Results
-from grassvine.paper.case4 import ADAPTIVE, FIXED, GOSSIP, PRECON
-from grassvine.paper.case5 import GOSSIP as RATINGS_GOSSIP
-from grassvine.paper.case7 import PRECON as TASKS_GOSSIP
+from grassvine.paper.cases.case4 import ADAPTIVE, FIXED, GOSSIP, PRECON
+from grassvine.paper.cases.case5 import GOSSIP as RATINGS_GOSSIP
+from grassvine.paper.cases.case7 import PRECON as TASKS_GOSSIP
 from grassvine.paper.ratings import BATCH as RTRMC
 from grassvine.paper.ratings import Protocol, RatingsExperiment
 from grassvine.paper.real_tasks import ALT_MIN

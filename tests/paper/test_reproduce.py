@@ -26,18 +26,12 @@ from grassvine.paper import (
     Reproduction,
     Request,
     Results,
-    case1,
-    case2,
-    case3,
-    case4,
-    case5,
-    case6,
-    case7,
     reproduce,
     write_index,
     write_reproduction,
 )
 from grassvine.paper.case import Finished
+from grassvine.paper.cases import case1, case2, case3, case4, case5, case6, case7
 from grassvine.paper.completion import CompletionExperiment
 from grassvine.paper.ratings import BATCH as RTRMC
 from grassvine.paper.ratings import RatingsExperiment
