@@ -411,3 +411,9 @@ def test_two_processes_join_over_tls(
     shown = grassvine("peer", "status", "plan.toml", "--folder", "a").out
     assert re.search(r"updated +20\d\d-\d\d-\d\d \d\d:\d\d:\d\d[+-]", shown)
     assert re.search(r"clocks +clinic-b [+-]\d+\.\d s", shown) and "reason" not in shown
+    run = grassvine("runs", "show", "a", "--json").object
+    assert (run["state"], run["member"]) == ("finished", "clinic-a")
+    assert (run["slot"], run["n_slots"]) == (status["slot"], status["n_slots"])
+    assert run["bytes"] == status["bytes_sent"] + status["bytes_received"]
+    assert run["held_out_rmse"] == run["report"]["held_out_error"] == status["held_out_error"]
+    assert run["incidents"] == [] and run["waiting_for"] == []

@@ -10,8 +10,8 @@ import grassvine as gv
 from grassvine.foundations.errors import DataError, OutputError
 from grassvine.protocol import StepReport
 
-# All that a report tells but `finished`, which is a sentence, and `share`, which is a guess.
-COLUMNS = [name for name in StepReport.__slots__ if name not in ("finished", "share")]
+# All that a report tells but `finished`, which is a sentence, and what is shown only.
+COLUMNS = [name for name in StepReport.__slots__ if name not in ("finished", "share", "held_out")]
 
 
 @pytest.fixture(scope="module")

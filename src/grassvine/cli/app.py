@@ -21,7 +21,7 @@ from grassvine.cli.pca import pca
 from grassvine.cli.peer import peer_app
 from grassvine.cli.peer_join import join
 from grassvine.cli.reproduce import reproduce
-from grassvine.cli.runs import plot, rerun
+from grassvine.cli.runs import plot, rerun, runs_app
 from grassvine.foundations.errors import MissingExtra
 from grassvine.foundations.memory import require_address_space
 
@@ -48,6 +48,7 @@ app.command()(rerun)
 app.command()(reproduce)
 app.command()(doctor)
 app.add_typer(data_app, name="data")
+app.add_typer(runs_app, name="runs")
 peer_app.command()(join)
 app.add_typer(peer_app, name="peer")
 

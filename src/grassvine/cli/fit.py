@@ -24,11 +24,16 @@ def run_job(
     as_json: bool,
     shared_only: bool = False,
 ) -> None:
-    """Run a job and report. Output paths are checked before the fit starts."""
+    """Run a job and report. Output paths are checked before the fit starts.
+
+    The progress of a run that is saved is in its folder from the beginning.
+    """
     from grassvine.foundations.files import make_folder
+    from grassvine.foundations.folders import located
     from grassvine.jobs.run_folder import refuse_folder, save_run
     from grassvine.models.persistence.files import may_replace, save
     from grassvine.report.progress import ProgressBar
+    from grassvine.runs.progress import ProgressWriter
 
     if shared_only and out is None:
         raise PlanError("--shared-only saves a part of the model; add -o FOLDER.")
@@ -41,9 +46,10 @@ def run_job(
     with ProgressBar("reading", passing=True) as bar:
         data = job.read(bar.update)
     print_messages(data.assumed)
+    writer = None if run is None else ProgressWriter(located(run))
     try:
         with ProgressBar("fitting", passing=True) as bar:
-            result = job.learn(data, (bar,))
+            result = job.learn(data, (bar,) if writer is None else (bar, writer))
     except (KeyboardInterrupt, SystemExit):  # SystemExit: terminated by SIGTERM
         if job.checkpoints:
             print_messages(
@@ -57,7 +63,9 @@ def run_job(
         save(model, out, card, private=not shared_only, overwrite=overwrite)
         print_messages([f"model: {out}{_holdout_note(result.report)}"])
     if run is not None:
-        save_run(run, job, result, overwrite=overwrite)
+        assert writer is not None
+        writer.end("finished", result.report["stop_reason"], result.report)
+        save_run(run, job, result, overwrite=overwrite, progress=writer.log.content())
         print_messages([f"run: {run}"])
     print_report(result.report, as_json)
 

@@ -1,4 +1,4 @@
-"""Commands for saved runs: plot, rerun."""
+"""Commands for saved runs: plot, rerun, runs show."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,9 +7,24 @@ import typer
 
 from grassvine.cli import options
 from grassvine.cli.fit import print_report
-from grassvine.cli.output import AsJson, Overwrite, print_messages, print_object, progress
+from grassvine.cli.output import (
+    AsJson,
+    Overwrite,
+    print_messages,
+    print_object,
+    print_rows,
+    progress,
+)
 
 Run = Annotated[Path, typer.Argument(help="Run folder, written by --run.", show_default=False)]
+AnyRun = Annotated[
+    Path,
+    typer.Argument(
+        help="Run folder, written by --run, also while the run goes on; or the private folder of a "
+        "member.",
+        show_default=False,
+    ),
+]
 DIFFERENT = 4  # exit code if a rerun gives a different result
 
 
@@ -82,3 +97,35 @@ def rerun(
     print_messages([f"the result {difference} the saved run"])
     if not again.same:
         raise typer.Exit(DIFFERENT)
+
+
+runs_app = typer.Typer(no_args_is_help=True, help="Show runs.")
+
+
+@runs_app.callback()
+def _runs() -> None:
+    """Show runs."""
+
+
+@runs_app.command()
+def show(run: AnyRun, as_json: AsJson = False) -> None:
+    """Show where a run is, while it goes on and after it ended."""
+    from grassvine.live.summary import follow, in_time, require_run, summary
+    from grassvine.report.remaining import in_words
+
+    reader = follow(run)
+    require_run(run, reader)
+    shown = summary(reader.progress)
+    if as_json:
+        print_object(shown)
+        return
+    shown["started"], shown["updated"] = (
+        in_time(shown[name]) if shown[name] else None for name in ("started", "updated")
+    )
+    left = shown.pop("seconds_left")
+    shown["expected end"] = in_words(left) if left is not None else None
+    shown["waiting_for"] = ", ".join(" for ".join(pair) for pair in shown["waiting_for"][:20])
+    shown["doing"] = ", ".join(f"{n} {what}" for what, n in shown["doing"].items() if n)
+    shown["incidents"] = "\n".join(one["text"] for one in shown["incidents"])
+    del shown["report"], shown["n_incidents"]
+    print_rows({name.replace("_", " "): value for name, value in shown.items() if value != ""})

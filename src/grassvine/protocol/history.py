@@ -19,7 +19,7 @@ FORMAT = "grassvine history 1"
 _KINDS = {
     field.name: np.int64 if field.type is int else np.float64
     for field in fields(StepReport)
-    if field.name not in ("finished", "share")
+    if field.name not in ("finished", "share", "held_out")
 }
 
 

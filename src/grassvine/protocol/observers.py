@@ -1,9 +1,14 @@
 """Observers that can stop a run, and their combination."""
 
 import math
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
 
 from grassvine.foundations.options import real_number, whole_number
+from grassvine.networks.graph import Network
+from grassvine.networks.timetable import Timetable
 from grassvine.protocol.report import Observer, StepReport
 
 
@@ -78,6 +83,71 @@ class AllFinished:
         return None if self._working else report.finished
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class RunStart:
+    """What is known when a run begins.
+
+    Attributes
+    ----------
+    network : Network
+    timetable : Timetable
+    method : str
+        The name of the method's class.
+    one_cost : bool
+        Whether all agents report one cost, that of all data, as in methods by sums.
+    """
+
+    network: Network
+    timetable: Timetable
+    method: str
+    one_cost: bool
+
+
+@runtime_checkable
+class RunObserver(Protocol):
+    """An observer that is also told when a run begins, has an incident, and ends."""
+
+    def __call__(self, report: StepReport) -> str | None:
+        """Take a report."""
+        ...
+
+    def begin(self, start: RunStart) -> None:
+        """Note that a run begins; a fit may consist of several runs, one after another."""
+        ...
+
+    def incident(self, text: str) -> None:
+        """Note a failure from which the run recovers, in one sentence."""
+        ...
+
+    def end(self, state: str, reason: str) -> None:
+        """Note that the run is ``"finished"``, ``"failed"`` or ``"stopped"`` from outside."""
+        ...
+
+
+@contextmanager
+def told(observers: Sequence[Observer], start: RunStart) -> Iterator[None]:
+    """Tell observers that ask for it that a run begins, and how the enclosed block failed."""
+    asking = [one for one in observers if isinstance(one, RunObserver)]
+    for one in asking:
+        one.begin(start)
+    try:
+        yield
+    except BaseException as error:
+        outside = isinstance(error, KeyboardInterrupt | SystemExit)
+        for one in asking:
+            if outside:
+                one.end("stopped", "the run was stopped from outside")
+            else:
+                one.end("failed", str(error) or type(error).__name__)
+        raise
+
+
+def tell_incident(observer: Observer, text: str) -> None:
+    """Tell an observer, if it asks for it, about a failure from which the run recovers."""
+    if isinstance(observer, CombinedObserver | TimetableShare | RunObserver):
+        observer.incident(text)
+
+
 class TimetableShare:
     """An observer that adds the share of the timetable to reports without an estimate of their own.
 
@@ -94,6 +164,10 @@ class TimetableShare:
             report = replace(report, share=(report.slot + 1) / self._n_slots)
         return self._observer(report)
 
+    def incident(self, text: str) -> None:
+        """Pass an incident on."""
+        tell_incident(self._observer, text)
+
 
 class CombinedObserver:
     """Several observers combined; the first reason to stop counts."""
@@ -106,6 +180,11 @@ class CombinedObserver:
         """Call all observers and return the first reason to stop, or None."""
         reasons = [observer(report) for observer in self._observers]
         return next((reason for reason in reasons if reason), None)
+
+    def incident(self, text: str) -> None:
+        """Pass an incident on to all observers."""
+        for observer in self._observers:
+            tell_incident(observer, text)
 
 
 def only_watches(observer: Observer) -> bool:

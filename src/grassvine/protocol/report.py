@@ -12,8 +12,9 @@ class StepReport:
     Cost and distance are by-products of the update, so reports need no extra messages.
     After the last slot each agent reports its final state, with ``step`` 0 and no neighbour (−1).
     Methods with a stopping criterion set ``finished`` to the reason; a run ends when all agents
-    have finished. ``share`` is the estimated fraction of the run that is done; it is used for
-    displays of progress only and is not recorded.
+    have finished. ``share`` is the estimated fraction of the run that is done, and ``held_out`` the
+    root mean square error of all agents' held-out values, where a method measures it; they are used
+    for displays of progress only and are not recorded.
 
     Examples
     --------
@@ -41,6 +42,7 @@ class StepReport:
     bytes: int = 0
     finished: str = ""
     share: float = math.nan
+    held_out: float = math.nan
 
 
 # An observer may return a reason to stop; the run then ends after the current slot.

@@ -17,7 +17,14 @@ from grassvine.foundations.errors import PlanError
 from grassvine.problems import Problem, ProblemSource
 from grassvine.protocol.agent import Agent, State
 from grassvine.protocol.history import History, Recorder
-from grassvine.protocol.observers import AllFinished, CombinedObserver, TimetableShare
+from grassvine.protocol.observers import (
+    AllFinished,
+    CombinedObserver,
+    RunObserver,
+    RunStart,
+    TimetableShare,
+    told,
+)
 from grassvine.protocol.report import Observer
 from grassvine.runs.plan import Plan
 from grassvine.sums.course import SharedPrograms
@@ -165,7 +172,8 @@ def run(
         Engine that runs the agents; by default one after another in this thread.
     observers : sequence of callables, default=()
         Called with each :class:`StepReport`, ordered by slot and agent. An observer that returns a
-        string stops the run after the slot, for that reason.
+        string stops the run after the slot, for that reason. A :class:`RunObserver`, such as
+        :class:`ProgressWriter`, is also told of the beginning, the incidents and the end.
 
     Returns
     -------
@@ -194,7 +202,13 @@ def run(
     timetable, recorder = plan.timetable, Recorder()
     watching = [TimetableShare(timetable.n_slots, observer) for observer in observers]
     observe = CombinedObserver(recorder, AllFinished(len(factories)), *watching)
-    outcome = (engine or LocalEngine()).run(factories, timetable, observe)
+    one_cost = getattr(plan.method, "works_alone", False)
+    start = RunStart(plan.network, timetable, type(plan.method).__name__, one_cost)
+    with told(observers, start):
+        outcome = (engine or LocalEngine()).run(factories, timetable, observe)
+    for one in observers:
+        if isinstance(one, RunObserver):
+            one.end("finished", outcome.stop_reason)
     return Run(
         plan=plan,
         bases=tuple(plan.geometry.as_point(state["basis"]) for state in outcome.states),

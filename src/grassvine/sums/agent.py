@@ -18,7 +18,7 @@ from grassvine.sums.course import Course, Place, SharedPrograms
 from grassvine.sums.decisions import Decisions, packed, unpacked
 from grassvine.sums.own import Data
 from grassvine.sums.program import Program, flat, kind_of
-from grassvine.sums.progress import PREFIX
+from grassvine.sums.progress import PREFIX, last_error
 from grassvine.sums.summation import Addends, PlainSummation, Summation
 
 
@@ -143,6 +143,7 @@ class SumAgent:
             bytes=sum(message.nbytes for message in others),
             finished=step.finished,
             share=1.0 if step.finished else iterate.share,
+            held_out=last_error(iterate.candidates),
         )
 
     def conclude(self, slot: int) -> StepReport:

@@ -9,7 +9,7 @@ estimate never falls.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -73,6 +73,12 @@ def with_candidates(program: Program, log: CandidateLog) -> Program:
     outcome = yield from map_iterates(program, counted)
     ending = replace(outcome.iterate, candidates=log.columns(), mse=None)
     return replace(outcome, iterate=ending)
+
+
+def last_error(candidates: Mapping[str, Array]) -> float:
+    """Return the held-out error of the last candidate; NaN before the first."""
+    errors = candidates.get("rmse")
+    return math.nan if errors is None else float(errors[-1])
 
 
 def with_share(program: Program, estimate: Estimate) -> Program:

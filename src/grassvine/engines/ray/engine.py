@@ -22,7 +22,7 @@ from grassvine.engines.ray.placement import ANYWHERE, Placement
 from grassvine.foundations.errors import AgentError, OutputError, PlanError
 from grassvine.foundations.options import real_number, whole_number
 from grassvine.networks.timetable import Timetable
-from grassvine.protocol.observers import only_watches
+from grassvine.protocol.observers import only_watches, tell_incident
 from grassvine.protocol.report import Observer, StepReport
 
 MIN_SLOTS_AHEAD = 8
@@ -159,13 +159,13 @@ class _RunState:
             return  # the observer stops before the checkpoint: start again and run up to there
         self._last_checkpoint, self._n_reported = mark, mark.slot
         if mark.slot:
-            self._incidents.append(f"the run was resumed at slot {mark.slot}")
+            self._note(f"the run was resumed at slot {mark.slot}")
 
     def _restore(self, loss: ActorLost | None) -> None:
         """Replace lost actors and restore all agents from the last checkpoint."""
         replaced = self._pool.fill(self._last_checkpoint.slot)
         if loss:
-            self._incidents.append(
+            self._note(
                 f"{_listed(replaced)} lost at slot {loss.slot} ({loss}); all agents were restored "
                 f"to slot {self._last_checkpoint.slot}"
             )
@@ -220,7 +220,11 @@ class _RunState:
                     self._epoch, slot, self._last_checkpoint
                 )
         except OutputError as cause:
-            self._incidents.append(f"no checkpoint was written at slot {slot}: {cause}")
+            self._note(f"no checkpoint was written at slot {slot}: {cause}")
+
+    def _note(self, incident: str) -> None:
+        self._incidents.append(incident)
+        tell_incident(self._observe, incident)
 
     def _finish(self) -> EngineResult:
         """Collect the final reports and the states of the agents."""

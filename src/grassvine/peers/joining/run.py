@@ -13,7 +13,14 @@ from pathlib import Path
 import numpy as np
 
 from grassvine.engines.peers.member.conversation import PART, Agreement
-from grassvine.engines.peers.member.events import Effect, Event, Received, Send, Tick
+from grassvine.engines.peers.member.events import (
+    Disconnected,
+    Effect,
+    Event,
+    Received,
+    Send,
+    Tick,
+)
 from grassvine.engines.peers.member.frames import Status as StatusFrame
 from grassvine.engines.peers.member.member import Limits, Member
 from grassvine.engines.peers.member.walk import OwnClock
@@ -24,8 +31,9 @@ from grassvine.engines.peers.transport.links import Traffic
 from grassvine.foundations.errors import PlanError
 from grassvine.peers.identity.identity import OwnIdentity
 from grassvine.peers.identity.signatures import sign_plan, verify_plan
-from grassvine.peers.joining.join import metrics
+from grassvine.peers.joining.join import RUNS, metrics
 from grassvine.peers.joining.parts import MEETINGS, Course, Part, n_slots_of
+from grassvine.peers.joining.progress import MemberProgress
 from grassvine.peers.plan.group_plan import GroupPlan
 from grassvine.peers.status import Status, write_status
 from grassvine.protocol.agent import Agent, State
@@ -62,7 +70,9 @@ def run_peer(
         told = _Told(member, plan, identity, part)
 
         def report(one: StepReport) -> None:
-            observe(replace(one, slot=part.before + one.slot))
+            counted = replace(one, slot=part.before + one.slot)
+            told.progress.report(counted, told.traffic)
+            observe(counted)
 
         try:
             asyncio.run(_run(told, plan, identity, records, report))
@@ -180,7 +190,10 @@ class _Told:
         self._part = part
         self._written = 0.0
         self._clocks: dict[int, float] = {}
+        self._lost: set[int] = set()  # neighbours whose link has ended
         self.traffic: dict[int, Traffic] = {}
+        folder = identity.folder / RUNS / plan.digest.hex()
+        self.progress = MemberProgress(folder, plan, plan.number_of(identity.card.name), part)
 
     def start(self) -> Sequence[Effect]:
         """Begin."""
@@ -188,6 +201,8 @@ class _Told:
 
     def handle(self, event: Event) -> Sequence[Effect]:
         """Pass an event on; what the member sends about itself gets the time of the clock."""
+        if isinstance(event, Disconnected | Received):
+            self._note_link(event)
         effects = [_with_time(effect) for effect in self._member.handle(event)]
         if isinstance(event, Received) and isinstance(event.frame, StatusFrame):
             self._clocks[event.neighbour] = event.frame.clock - time.time()
@@ -220,6 +235,19 @@ class _Told:
             clocks={names[other]: round(ahead, 3) for other, ahead in self._clocks.items()},
         )
         write_status(self._identity.folder, status)
+        self.progress.write(status, self.traffic)
+
+    def _note_link(self, event: Disconnected | Received) -> None:
+        """Note as incidents that the link to a neighbour has ended, and that it is open again."""
+        other = event.neighbour
+        name, slot = self._plan.members[other].name, self._part.before + self._member.slot
+        if isinstance(event, Received):
+            if other in self._lost:
+                self._lost.remove(other)
+                self.progress.incident(f"the link to {name} is open again", slot)
+        elif self._member.conversations[other].greeted and not self._member.finished:
+            self._lost.add(other)
+            self.progress.incident(f"the link to {name} has ended", slot)
 
     def _state(self) -> str:
         if self._member.finished and self._part.number == self._part.n_parts:
