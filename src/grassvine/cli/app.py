@@ -22,6 +22,7 @@ from grassvine.cli.peer import peer_app
 from grassvine.cli.peer_join import join
 from grassvine.cli.reproduce import reproduce
 from grassvine.cli.runs import plot, rerun, runs_app
+from grassvine.cli.watch import watch
 from grassvine.foundations.errors import MissingExtra
 from grassvine.foundations.memory import require_address_space
 
@@ -45,6 +46,7 @@ app.command()(inspect)
 app.command()(compare)
 app.command()(plot)
 app.command()(rerun)
+app.command()(watch)
 app.command()(reproduce)
 app.command()(doctor)
 app.add_typer(data_app, name="data")

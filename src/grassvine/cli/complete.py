@@ -7,6 +7,7 @@ import typer
 from grassvine.cli import options
 from grassvine.cli.fit import run_job
 from grassvine.cli.output import AsJson, Overwrite
+from grassvine.cli.watch import Live
 
 
 def complete(
@@ -90,6 +91,7 @@ def complete(
     out: options.ModelOut = None,
     shared_only: options.SharedOnly = False,
     run: options.RunOut = None,
+    live: Live = False,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
@@ -132,6 +134,7 @@ def complete(
         job,
         out=out,
         run=run,
+        live=live,
         overwrite=overwrite,
         as_json=as_json,
         shared_only=shared_only,

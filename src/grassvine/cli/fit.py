@@ -1,14 +1,19 @@
 """Steps shared by the commands that fit: read, fit, save, report."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from grassvine.cli.output import print_messages, print_object, print_rows
+from grassvine.cli.watch import live_page, require_live
 from grassvine.foundations.errors import PlanError
 
 if TYPE_CHECKING:
     from grassvine.jobs.base import Job
+    from grassvine.runs.progress import ProgressWriter
 
 # A shared model must not reveal paths or hosts, and resuming does not change the result.
 NOT_IN_CARD = ("data", "address", "checkpoints", "resume")
@@ -20,21 +25,23 @@ def run_job(
     *,
     out: Path | None,
     run: Path | None,
+    live: bool,
     overwrite: bool,
     as_json: bool,
     shared_only: bool = False,
 ) -> None:
     """Run a job and report. Output paths are checked before the fit starts.
 
-    The progress of a run that is saved is in its folder from the beginning.
+    The progress of a run that is saved is in its folder from the beginning; a live page of another
+    one follows a temporary folder.
     """
     from grassvine.foundations.files import make_folder
-    from grassvine.foundations.folders import located
     from grassvine.jobs.run_folder import refuse_folder, save_run
     from grassvine.models.persistence.files import may_replace, save
     from grassvine.report.progress import ProgressBar
-    from grassvine.runs.progress import ProgressWriter
 
+    if live:
+        require_live()
     if shared_only and out is None:
         raise PlanError("--shared-only saves a part of the model; add -o FOLDER.")
     if out is not None:
@@ -46,10 +53,11 @@ def run_job(
     with ProgressBar("reading", passing=True) as bar:
         data = job.read(bar.update)
     print_messages(data.assumed)
-    writer = None if run is None else ProgressWriter(located(run))
     try:
-        with ProgressBar("fitting", passing=True) as bar:
+        with watched(run, live) as writer, ProgressBar("fitting", passing=True) as bar:
             result = job.learn(data, (bar,) if writer is None else (bar, writer))
+            if writer is not None:
+                writer.end("finished", result.report["stop_reason"], result.report)
     except (KeyboardInterrupt, SystemExit):  # SystemExit: terminated by SIGTERM
         if job.checkpoints:
             print_messages(
@@ -64,10 +72,24 @@ def run_job(
         print_messages([f"model: {out}{_holdout_note(result.report)}"])
     if run is not None:
         assert writer is not None
-        writer.end("finished", result.report["stop_reason"], result.report)
         save_run(run, job, result, overwrite=overwrite, progress=writer.log.content())
         print_messages([f"run: {run}"])
     print_report(result.report, as_json)
+
+
+@contextmanager
+def watched(run: Path | None, live: bool) -> "Iterator[ProgressWriter | None]":
+    """Return what writes the progress of a run, if it is saved or shown on a live page."""
+    from grassvine.foundations.folders import located
+    from grassvine.runs.progress import ProgressWriter
+
+    if run is None and not live:
+        yield None
+        return
+    with TemporaryDirectory(prefix="grassvine-") as temporary:
+        folder = Path(temporary) / "run" if run is None else located(run)
+        with live_page(folder, wanted=live):
+            yield ProgressWriter(folder)
 
 
 def print_report(report: dict[str, Any], as_json: bool) -> None:

@@ -7,6 +7,7 @@ import typer
 from grassvine.cli import options
 from grassvine.cli.fit import run_job
 from grassvine.cli.output import AsJson, Overwrite
+from grassvine.cli.watch import Live
 
 
 def multitask(
@@ -63,6 +64,7 @@ def multitask(
     out: options.ModelOut = None,
     shared_only: options.SharedOnly = False,
     run: options.RunOut = None,
+    live: Live = False,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
@@ -99,6 +101,7 @@ def multitask(
         job,
         out=out,
         run=run,
+        live=live,
         overwrite=overwrite,
         as_json=as_json,
         shared_only=shared_only,

@@ -7,6 +7,7 @@ import typer
 from grassvine.cli import options
 from grassvine.cli.fit import run_job
 from grassvine.cli.output import AsJson, Overwrite
+from grassvine.cli.watch import Live
 from grassvine.foundations.errors import Option, PlanError
 
 
@@ -48,6 +49,7 @@ def pca(
     out: options.ModelOut = None,
     shared_only: options.SharedOnly = False,
     run: options.RunOut = None,
+    live: Live = False,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
@@ -81,6 +83,7 @@ def pca(
         job,
         out=out,
         run=run,
+        live=live,
         overwrite=overwrite,
         as_json=as_json,
         shared_only=shared_only,

@@ -17,6 +17,7 @@ LIBRARIES = ("grassvine", "numpy", "scipy", "numba", "polars", "scikit-learn", "
 EXTRAS = {
     "plots": ("matplotlib",),
     "data": ("pooch",),
+    "live": ("starlette", "sse_starlette", "uvicorn", "plotly"),
     "compare": ("cmfrec",),
     "bench": ("pymanopt",),
     "ray": ("ray",),

@@ -152,5 +152,5 @@ def layout(network: Network) -> Array:
         start = {agent: spectral[agent] + 0.1 * point for agent, point in enumerate(circle)}
         found = networkx.kamada_kawai_layout(graph, pos=start)
     else:
-        found = networkx.spring_layout(graph, seed=0)
+        found = networkx.spring_layout(graph, pos=dict(enumerate(circle)), seed=0)
     return np.array([found[agent] for agent in range(network.n_agents)])
