@@ -10,6 +10,8 @@ from tests import samples
 import grassvine as gv
 from grassvine.foundations.described import Described, size_in_words
 
+SVG = "http://www.w3.org/2000/svg"
+
 
 def described() -> dict[str, Any]:
     rng = np.random.default_rng(0)
@@ -37,6 +39,7 @@ def test_every_description_is_one_line_and_a_table() -> None:
         page = one._repr_html_()
         HTMLParser().feed(page)
         assert page.startswith("<table>") and name in page
+        assert page.count("<svg") == (name != "TasksModel") and "http" not in page.replace(SVG, "")
 
 
 def test_what_a_model_holds_is_reported() -> None:

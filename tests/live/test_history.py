@@ -59,7 +59,7 @@ def test_a_long_history_becomes_few_points() -> None:
             **rows,
         }
     )
-    found = points(history, n_agents, of_sums=False)
+    found = points(history)
     assert N_POINTS // 2 < len(found) <= N_POINTS
     assert found[-1].bytes == 16 * n_slots and found[-1].cost == n_agents
 

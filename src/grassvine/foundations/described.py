@@ -1,4 +1,4 @@
-"""Short descriptions of large objects: ``repr`` in one line, and a table in notebooks."""
+"""Short descriptions of large objects: ``repr`` in one line; in notebooks a table and a picture."""
 
 from collections.abc import Mapping
 from html import escape
@@ -13,19 +13,23 @@ class Described:
         """Return the facts by name, in the order in which they are shown."""
         raise NotImplementedError
 
+    def _picture(self) -> str:
+        """Return a small picture as SVG, or nothing."""
+        return ""
+
     def __repr__(self) -> str:
         """Return the class name and the facts."""
         facts = ", ".join(f"{name}={_short(value)}" for name, value in self._facts().items())
         return f"<{type(self).__name__}: {facts}>"
 
     def _repr_html_(self) -> str:
-        """Return the facts as an HTML table."""
+        """Return the facts as an HTML table, and the picture below it."""
         rows = "".join(
             f"<tr><th style='text-align:left'>{escape(name.replace('_', ' '))}</th>"
             f"<td style='text-align:left'>{escape(_short(value))}</td></tr>"
             for name, value in self._facts().items()
         )
-        return f"<table><caption>{type(self).__name__}</caption>{rows}</table>"
+        return f"<table><caption>{type(self).__name__}</caption>{rows}</table>{self._picture()}"
 
 
 def _short(value: object) -> str:

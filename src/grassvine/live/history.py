@@ -3,15 +3,11 @@
 A history may have millions of rows, so it is read at about a thousand slots only.
 """
 
-import math
 from pathlib import Path
-
-import numpy as np
-from numpy.typing import NDArray
 
 from grassvine.foundations.errors import DataError
 from grassvine.protocol.history import History
-from grassvine.report.displays.traces import uses_sums
+from grassvine.protocol.sampling import sampled, uses_sums
 from grassvine.runs.plan import Plan
 from grassvine.runs.progress import Begin, End, Members, Point, Progress
 from grassvine.runs.progress.events import FINISHED, MAX_AGENTS, MAX_LINKS, NONE
@@ -46,7 +42,7 @@ def from_history(folder: Path) -> Progress:
             links=network.edges if detailed and len(network.edges) <= MAX_LINKS else (),
         )
     )
-    for point in points(history, network.n_agents, of_sums=of_sums):
+    for point in points(history):
         progress.apply(point)
     begin = progress.begin
     assert begin is not None
@@ -56,61 +52,23 @@ def from_history(folder: Path) -> Progress:
     return progress
 
 
-def points(history: History, n_agents: int, *, of_sums: bool) -> list[Point]:
+def points(history: History) -> list[Point]:
     """Return points of the curves at evenly spaced slots."""
-    steps = history.where(history["neighbour"] >= 0)
-    if not len(steps):
-        return []
-    slots = np.unique(steps["slot"])
-    slots = slots[np.unique(np.linspace(0, len(slots) - 1, N_POINTS).astype(int))]
-    ends = np.searchsorted(steps["slot"], slots, side="right")
-    sent, messages = (np.cumsum(steps[name])[ends - 1] for name in ("bytes", "messages"))
-    last = {name: np.full((n_agents, len(slots)), NONE) for name in ("cost", "mse", "distance")}
-    updates = np.zeros((n_agents, len(slots)), dtype=np.int64)
-    order = np.argsort(steps["agent"], kind="stable")
-    numbers, starts = np.unique(steps["agent"][order], return_index=True)
-    for agent, rows in zip(numbers.tolist(), np.split(order, starts[1:]), strict=True):
-        found = np.searchsorted(steps["slot"][rows], slots, side="right") - 1
-        there = found >= 0
-        for name, values in last.items():
-            values[agent, there] = steps[name][rows][found[there]]
-        updates[agent, there] = steps["update"][rows][found[there]]
-    costs = _newest(last["cost"], updates) if of_sums else last["cost"].sum(axis=0)
-    rmse = [_root_mean(column) for column in last["mse"].T]
-    distances = [[NONE] * len(slots)] * 2
-    if not of_sums:
-        known = [column[np.isfinite(column)] for column in last["distance"].T]
-        distances = [
-            [math.degrees(float(one)) for one in values]
-            for values in (
-                [column.max() if len(column) else NONE for column in known],
-                [np.median(column) if len(column) else NONE for column in known],
-            )
-        ]
+    found = sampled(history, N_POINTS)
     return [
         Point(
             time=0.0,
-            slot=int(slot) + 1,
-            update=int(updates[:, k].sum()) // n_agents,
-            cost=float(costs[k]),
-            rmse=rmse[k],
-            bytes=int(sent[k]),
-            messages=int(messages[k]),
-            largest=distances[0][k],
-            median=distances[1][k],
+            slot=int(found.slots[k]),
+            update=int(found.updates[k]),
+            cost=float(found.cost[k]),
+            rmse=float(found.rmse[k]),
+            bytes=int(found.bytes[k]),
+            messages=int(found.messages[k]),
+            largest=float(found.largest[k]),
+            median=float(found.median[k]),
         )
-        for k, slot in enumerate(slots)
+        for k in range(len(found.slots))
     ]
-
-
-def _newest(costs: NDArray[np.float64], updates: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the cost of an agent that has made the most updates, at each slot."""
-    return costs[updates.argmax(axis=0), np.arange(costs.shape[1])]
-
-
-def _root_mean(values: NDArray[np.float64]) -> float:
-    there = values[np.isfinite(values)]
-    return math.sqrt(float(there.mean())) if len(there) else NONE
 
 
 def _members(history: History, begin: Begin) -> Members:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from grassvine.data.ids import UNKNOWN, Ids, as_column
 from grassvine.data.ratings import Ratings
+from grassvine.foundations import picture
 from grassvine.foundations.arrays import Array, Indices
 from grassvine.foundations.described import Described
 from grassvine.foundations.errors import DataError
@@ -279,6 +280,11 @@ class RankingModel(Described):
         scorer = type(self.shared.scorer).__name__
         rank = {"rank": self.shared.scorer.rank} if self.shared.scorer.rank else {}
         return {"scorer": scorer, **rank, "items": len(self.shared.items), **users}
+
+    def _picture(self) -> str:
+        counts = np.sort(self.shared.counts)[::-1]
+        places = np.arange(1, len(counts) + 1)
+        return picture.curve(places, counts, of="users who chose an item", against="items")
 
     def _users(self, asked: "pl.Series", on_unknown: OnUnknown, owners: object = None) -> Indices:
         """Return indices of users, ``UNKNOWN`` for users without events."""

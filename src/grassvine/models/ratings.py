@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from grassvine.data.ids import UNKNOWN, Ids, as_column
 from grassvine.data.ratings import Ratings
+from grassvine.foundations import picture
 from grassvine.foundations.arrays import Array, Indices
 from grassvine.foundations.described import Described
 from grassvine.foundations.errors import DataError, Option
@@ -530,6 +531,10 @@ class RatingsModel(Described):
             **self.shared.solver.facts(),
             "range": f"{self.shared.lowest:g} to {self.shared.highest:g}",
         }
+
+    def _picture(self) -> str:
+        sizes = np.linalg.svd(self.shared.factors, compute_uv=False)
+        return picture.bars(sizes, of="size of the factors", each="factor")
 
     def _users(self, asked: "pl.Series", on_unknown: OnUnknown, owners: object = None) -> Indices:
         """Return indices of users, ``UNKNOWN`` for users without ratings."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from grassvine.foundations import picture
 from grassvine.foundations.arrays import Array, as_basis, as_matrix, as_numbers
 from grassvine.foundations.described import Described
 from grassvine.foundations.errors import BasisError, DataError
@@ -102,6 +103,10 @@ class SubspaceModel(Described):
             "features": len(self.features),
             "explained_variance": f"{explained:.1%}",
         }
+
+    def _picture(self) -> str:
+        total = self.total_variance or 1.0
+        return picture.bars(self.variances / total, of="share of variance", each="component")
 
     def transform(self, samples: ArrayLike) -> Array:
         """Return the coordinates of samples in the subspace, expected where values are missing."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from grassvine.foundations import picture
 from grassvine.foundations.described import Described, size_in_words
 from grassvine.foundations.errors import DataError
 from grassvine.foundations.files import write_whole
@@ -61,6 +62,12 @@ class History(Described):
             "sent": size_in_words(self.n_bytes),
             **({"final_cost": float(final["cost"].sum())} if len(final) else {}),
         }
+
+    def _picture(self) -> str:
+        from grassvine.protocol.sampling import sampled  # which needs histories
+
+        found = sampled(self, picture.MAX_POINTS)
+        return picture.curve(found.updates, found.cost, of="cost", against="sums or updates")
 
     @property
     def n_messages(self) -> int:

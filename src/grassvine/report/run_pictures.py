@@ -15,6 +15,7 @@ from grassvine.foundations.files import exists, make_folder, write_whole
 from grassvine.foundations.watch import Watch
 from grassvine.networks.graph import Network
 from grassvine.protocol.history import History
+from grassvine.protocol.sampling import uses_sums
 from grassvine.report.displays import (
     AgreementDisplay,
     AnglesDisplay,
@@ -28,7 +29,6 @@ from grassvine.report.displays import (
 )
 from grassvine.report.displays.canvas import SHAPE
 from grassvine.report.displays.predictions import calibration
-from grassvine.report.displays.traces import uses_sums
 from grassvine.report.displays.training_error import training_errors
 from grassvine.report.figure import SETTINGS, render
 

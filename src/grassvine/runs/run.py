@@ -87,6 +87,9 @@ class Run(Described):
             **({"incidents": len(self.incidents)} if self.incidents else {}),
         }
 
+    def _picture(self) -> str:
+        return self.history._picture()
+
     @cached_property
     def mean(self) -> Array:
         """The Fréchet mean of the agents' bases."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from grassvine.foundations.arrays import Array, Indices
 from grassvine.foundations.errors import DataError, InputError, unknown
 from grassvine.protocol.history import History
+from grassvine.protocol.sampling import uses_sums
 
 X_LABELS = {
     "slots": "slots",
@@ -107,12 +108,6 @@ def distance_trace(history: History, x: str = "slots") -> DistanceTrace:
         uses_sums(history),
         against=x,
     )
-
-
-def uses_sums(history: History) -> bool:
-    """Return whether all agents always shared one basis, as in methods based on sums."""
-    meetings = history.where(history["neighbour"] >= 0)
-    return len(meetings) > 0 and not (meetings["distance"].any() or meetings["step"].any())
 
 
 def _check_history(history: object) -> None:
