@@ -1,7 +1,8 @@
 "use strict";
 // Figures from plain data. Text from a run is only ever set as text, never as markup.
 
-const HEIGHT = 860; // of the drawing, whose width is 1000
+const MOST_RANGE = 1e6; // the ratio of the ends of a logarithmic axis
+const HEIGHT = 1040; // of the drawing, whose width is 1000
 const SVG = "http://www.w3.org/2000/svg";
 const STATES = [
   ["w", "working"], ["i", "waiting"], ["f", "finished"], ["a", "absent"], ["u", "not seen from here"],
@@ -93,7 +94,7 @@ class NetworkFigure {
         const below = y < HEIGHT - 40 - radius;
         const anchor = x < 120 ? "start" : x > 880 ? "end" : "middle";
         const shift = { start: -radius, middle: 0, end: radius }[anchor];
-        labels.append(drawn("text", { x: x + shift, y: below ? y + radius + 22 : y - radius - 8, "text-anchor": anchor }, shown));
+        labels.append(drawn("text", { x: x + shift, y: below ? y + radius + 26 : y - radius - 8, "text-anchor": anchor }, shown));
       });
       this.svg.append(labels);
     }
@@ -171,6 +172,8 @@ class CurveFigure {
     });
     const heights = traces.flatMap((trace) => trace.y);
     const [low, high] = heights.reduce(([a, b], y) => [Math.min(a, y), Math.max(b, y)], [Infinity, -Infinity]);
+    const log = low > 0 && high / low > 20;
+    const deep = log && high / low > MOST_RANGE; // as at the first meetings of agents that start alike
     const axis = { gridcolor: colour("--line"), linecolor: colour("--line"), zeroline: false, automargin: true };
     const layout = {
       margin: { l: 50, r: 8, t: 4, b: 34 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
@@ -179,7 +182,8 @@ class CurveFigure {
       legend: { orientation: "h", y: 1.18, x: 0 },
       xaxis: { ...axis, title: { text: word, standoff: 4 }, rangemode: "tozero", exponentformat: "SI" },
       yaxis: { ...axis, title: { text: this.unit, standoff: 4 }, nticks: 5,
-        type: low > 0 && high / low > 20 ? "log" : "linear", exponentformat: "power" },
+        type: log ? "log" : "linear", exponentformat: "power",
+        ...(deep ? { range: [Math.log10(high / MOST_RANGE), Math.log10(high) + 0.3] } : { autorange: true }) },
       annotations: traces.length ? [] : [{ text: "no data yet", showarrow: false, x: 0.5, y: 0.5, xref: "paper", yref: "paper" }],
     };
     this.n_points = Math.max(0, ...traces.map((trace) => trace.x.length));
