@@ -1,5 +1,6 @@
 """``grassvine peer`` as people call it: two houses, one plan, the words, and a model each."""
 
+import importlib.util
 import io
 import json
 import re
@@ -372,6 +373,7 @@ def test_two_processes_join_over_tls(
         *("-o", "plan.toml", "--patience", 60, "--secrecy", "none", "--json"),
     ).object
     tables = split_by_owner(tmp_path)
+    has_live = all(map(importlib.util.find_spec, ("starlette", "sse_starlette", "uvicorn")))
     program = [sys.executable, "-c", "from grassvine.cli import main; main()", "peer", "join"]
     running = [
         subprocess.Popen(
@@ -386,6 +388,7 @@ def test_two_processes_join_over_tls(
                 "--words",
                 drafted["words"],
                 "--json",
+                *(["--live"] if name == "a" and has_live else []),
             ],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -395,6 +398,7 @@ def test_two_processes_join_over_tls(
     ]
     ended = [process.communicate(timeout=120) for process in running]
     assert [process.returncode for process in running] == [0, 0], ended
+    assert ("live page: http://127.0.0.1:" in ended[0][1]) == has_live
     reports = [json.loads(out) for out, _ in ended]
     plan = read_plan(tmp_path / "plan.toml")
     data = [read_member_data(plan, str(table)).data for table in tables]

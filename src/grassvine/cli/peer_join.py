@@ -18,6 +18,7 @@ from grassvine.cli.output import (
     progress,
 )
 from grassvine.cli.peer import Folder, PlanFile, need_peers, sent_lines
+from grassvine.cli.watch import Live, live_page, require_live
 from grassvine.foundations.errors import Option, PlanError
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def join(
     duplicates: options.Duplicates = "error",
     missing: options.Missing = "error",
     shared_only: options.SharedOnly = False,
+    live: Live = False,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
@@ -73,6 +75,8 @@ def join(
 
     if patience is not None and not 0.0 < patience < float("inf"):
         raise PlanError(Option("patience"), f" is {patience:g}; use a number of seconds above 0.")
+    if live:
+        require_live()
     may_replace(out, overwrite)
     make_folder(out.absolute().parent)
     choices: Any = {"duplicates": duplicates, "missing": missing}
@@ -89,7 +93,7 @@ def join(
     prepared = joining.prepare(read_plan(plan), table, folder=folder, reading=reading)
     print_messages(prepared.table.assumed)
     confirm(prepared, words, yes=yes)
-    with progress("learning") as bar:
+    with live_page(prepared.journal, wanted=live), progress("learning") as bar:
         observe = TimetableShare(prepared.n_slots, bar)
         state = joining.run(prepared, partial(run_peer, observe=observe), patience)
     joining.save_model(prepared, state, out, private=not shared_only, overwrite=overwrite)

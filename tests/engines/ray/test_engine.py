@@ -22,6 +22,7 @@ from grassvine.foundations.errors import AgentError, CheckpointError, MissingExt
 from grassvine.foundations.seeds import stream
 from grassvine.problems import Evaluation, Problem
 from grassvine.protocol import Method, StepReport
+from grassvine.runs.progress import ProgressWriter
 from grassvine.sums import BayesianCompletionProblem, BayesianFactorization, BiasedFactorization
 
 needs_ray = pytest.mark.skipif(
@@ -208,9 +209,13 @@ class TestInACluster:
         of_four = gv.Plan(N_ITEMS, 3, gv.networks.path(4), METHODS[name])
         wanted = gv.run(of_four, problems_for(name, 4))
         at = wanted.n_slots // 2
-        engine = gv.RayEngine(agents_per_actor=2, checkpoint_dir=tmp_path, checkpoint_seconds=0.0)
-        found = gv.run(of_four, problems_for(name, 4), engine=engine, observers=[KillAtSlot(at)])
+        folder, writer = tmp_path / "checkpoints", ProgressWriter(tmp_path / "run")
+        engine = gv.RayEngine(agents_per_actor=2, checkpoint_dir=folder, checkpoint_seconds=0.0)
+        observers = [KillAtSlot(at), writer]
+        found = gv.run(of_four, problems_for(name, 4), engine=engine, observers=observers)
         require_equal_state(found, wanted)
+        assert [one.text for one in writer.log.progress.incidents] == [*found.incidents]
+        assert writer.log.progress.points[-1].bytes == found.bytes  # nothing is counted twice
         assert len(found.incidents) == 1
         assert re.fullmatch(
             r"agents (0, 1|2, 3) were lost at slot \d+ \(.*\); "
