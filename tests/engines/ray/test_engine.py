@@ -21,7 +21,7 @@ from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import AgentError, CheckpointError, MissingExtra, PlanError
 from grassvine.foundations.seeds import stream
 from grassvine.problems import Evaluation, Problem
-from grassvine.protocol import Method, StepReport
+from grassvine.protocol import Method, Observer, StepReport
 from grassvine.runs.progress import ProgressWriter
 from grassvine.sums import BayesianCompletionProblem, BayesianFactorization, BiasedFactorization
 
@@ -211,7 +211,7 @@ class TestInACluster:
         at = wanted.n_slots // 2
         folder, writer = tmp_path / "checkpoints", ProgressWriter(tmp_path / "run")
         engine = gv.RayEngine(agents_per_actor=2, checkpoint_dir=folder, checkpoint_seconds=0.0)
-        observers = [KillAtSlot(at), writer]
+        observers: list[Observer] = [KillAtSlot(at), writer]
         found = gv.run(of_four, problems_for(name, 4), engine=engine, observers=observers)
         require_equal_state(found, wanted)
         assert [one.text for one in writer.log.progress.incidents] == [*found.incidents]

@@ -149,14 +149,19 @@ KINDS: Mapping[str, type[Event]] = {
     "end": End,
 }
 _NAMES = {kind: name for name, kind in KINDS.items()}
+_FIELDS = {kind: tuple(one.name for one in fields(kind)) for kind in KINDS.values()}
+_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 
 
 def encode(event: Event) -> bytes:
     """Return an event as a line; numbers that are not finite become null."""
-    words = {} if not isinstance(event, Begin) else {"format": FORMAT}
-    content = {one.name: _plain(getattr(event, one.name)) for one in fields(event)}
-    line = {"event": _NAMES[type(event)], **words, **content}
-    return json.dumps(line, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+    kind = type(event)
+    line: dict[str, Any] = {"event": _NAMES[kind]}
+    if kind is Begin:
+        line["format"] = FORMAT
+    for name in _FIELDS[kind]:
+        line[name] = _plain(getattr(event, name))
+    return _ENCODER.encode(line).encode() + b"\n"
 
 
 def decode(line: bytes) -> Event:
@@ -167,7 +172,7 @@ def decode(line: bytes) -> Event:
     kind = KINDS[document.pop("event")]
     if kind is Begin and document.pop("format", None) != FORMAT:
         raise ValueError(f"it is not in the format '{FORMAT}'")
-    if set(document) != {one.name for one in fields(kind)}:
+    if set(document) != set(_FIELDS[kind]):
         raise ValueError("the event has other entries")
     event = kind(**{name: _READ[name](value) for name, value in document.items()})
     if isinstance(event, Begin):
@@ -200,6 +205,8 @@ def _check_begin(begin: Begin) -> None:
 
 
 def _plain(value: Any) -> Any:
+    if type(value) is int:
+        return value
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, tuple | list):

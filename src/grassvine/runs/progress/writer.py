@@ -127,8 +127,10 @@ class ProgressWriter:
     def _slot_over(self) -> None:
         now = self._clock()
         if now >= self._next_point:
+            spent = time.thread_time()
             self.log.add(self._point(now))
-            self._next_point = now + self.log.spacing
+            spent = time.thread_time() - spent
+            self._next_point = now + max(self.log.spacing, 2 * spent / MOST_OF_TIME)
         if now >= self._next_flush:
             self._write(now)
 
