@@ -323,6 +323,8 @@ def test_parts_must_fit_together() -> None:
 
 def test_a_watcher_is_told_the_share_and_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranking, "BLOCK", 3 * N_ITEMS)
+    monkeypatch.setattr(ranking, "usable_cores", lambda: 1)
+    monkeypatch.setattr("grassvine.models.ratings.PAIRS", 8)
     model = ratings_model()
     shares: list[float] = []
     watched = model.recommend(k=4, watch=shares.append)
@@ -333,7 +335,7 @@ def test_a_watcher_is_told_the_share_and_changes_no_bit(monkeypatch: pytest.Monk
     found = model.predict(USERS[:N_ITEMS], ITEMS, "nan", watch=shares.append)
     wanted = model.predict(USERS[:N_ITEMS], ITEMS, "nan")
     np.testing.assert_array_equal(found.ratings, wanted.ratings)
-    assert shares == [step / model.shared.rank for step in range(1, model.shared.rank + 1)]
+    assert shares == [8 / N_ITEMS, 16 / N_ITEMS, 1.0]
 
 
 def test_a_fold_in_reports_its_share() -> None:

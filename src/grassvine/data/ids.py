@@ -8,6 +8,7 @@ Where users of different owners have the same id, they are separate users: their
 and owner. An id alone then stands for its only user; one that has several is refused.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 UNKNOWN = -1  # index of an id that is not known
+FEW = 16  # ids that are looked up one by one, without a join
 EXACT_FLOATS = 2.0**53  # below, each integer has a float of its own
 
 
@@ -69,7 +71,8 @@ class Ids:
         """
         column = _alike(as_column(given, what), self.series, what)
         if self.owners is None:
-            return _places([column], [self.series])
+            found = _few_places(column, self.series) if len(column) <= FEW else None
+            return _places([column], [self.series]) if found is None else found
         if owners is None:
             self._refuse_ambiguous(column, what)
             return _places([column], [self.series])
@@ -126,12 +129,34 @@ class Ids:
         return Ids(self.series.gather(numbers), owners)
 
     def at(self, numbers: NDArray[Any]) -> "pl.Series":
-        """Return the ids at the given indices."""
-        return self.series.gather(numbers)
+        """Return the ids at the given indices, null for ``UNKNOWN``."""
+        return ids_at(self.series, numbers)
 
     def __len__(self) -> int:
         """Return the number of ids."""
         return len(self.series)
+
+
+def ids_at(series: "pl.Series", numbers: NDArray[Any]) -> "pl.Series":
+    """Return the ids at indices, null for ``UNKNOWN``."""
+    import polars as pl
+
+    unknown = numbers == UNKNOWN
+    if not unknown.any():
+        return series[numbers]  # several times faster than gathering, for few
+    places = pl.Series(numbers)
+    return series.gather(places.set(pl.Series(unknown), None))
+
+
+def _few_places(asked: "pl.Series", known: "pl.Series") -> Indices | None:
+    """Return the rows of a few ids by bisection, or None if not all are found."""
+    found = np.empty(len(asked), dtype=np.int64)
+    for number, one in enumerate(asked):
+        place = bisect_left(known, one)
+        if place == len(known) or known[place] != one:
+            return None
+        found[number] = place
+    return found
 
 
 def _places(asked: "list[pl.Series]", known: "list[pl.Series]") -> Indices:
@@ -153,6 +178,8 @@ def _places(asked: "list[pl.Series]", known: "list[pl.Series]") -> Indices:
 
 def _alike(column: "pl.Series", known: "pl.Series", what: str) -> "pl.Series":
     """Return ids with the type of the known ones; raise an error if they are of another kind."""
+    if column.dtype == known.dtype:
+        return column
     if len(column) and len(known) and kind_of(column) != kind_of(known):
         raise DataError(
             f"the {what} ids are {kind_of(column)} (such as {column[0]!r}), but the known ones "
@@ -169,6 +196,8 @@ def as_column(given: object, what: str, lines: Sequence[int] | None = None) -> "
     import polars as pl
 
     column = _series(given, what).alias("")
+    if column.dtype == pl.Int64 and not column.null_count():
+        return column
     if column.dtype in (pl.Categorical, pl.Enum):
         column = column.cast(pl.String)
     if column.dtype == pl.Object or column.dtype.is_nested():
@@ -247,14 +276,16 @@ def _number_by_table(column: NDArray[np.int64]) -> tuple[Ids, Indices]:
 
 
 def _series(given: object, what: str) -> "pl.Series":
-    import narwhals
     import polars as pl
 
-    native = narwhals.from_native(given, series_only=True, pass_through=True)
-    if isinstance(native, narwhals.Series):
-        given = native.to_native()
-        if not isinstance(given, pl.Series):
-            given = native.to_numpy()
+    if not isinstance(given, pl.Series | np.ndarray | list | tuple):
+        import narwhals
+
+        native = narwhals.from_native(given, series_only=True, pass_through=True)
+        if isinstance(native, narwhals.Series):
+            given = native.to_native()
+            if not isinstance(given, pl.Series):
+                given = native.to_numpy()
     if isinstance(given, pl.Series):
         return given
     if isinstance(given, np.ndarray):

@@ -71,6 +71,10 @@ class Ratings:
         """Return the user of each entry, in the order of ``values``."""
         return np.repeat(np.arange(self.n_users), np.diff(self.starts))
 
+    def counts_of(self, users: Indices) -> Indices:
+        """Return the numbers of entries of some users; 0 or less for −1, which is no user."""
+        return self.starts[users + 1] - self.starts[users]
+
     def take_users(self, first: int, last: int) -> "Ratings":
         """Return the ratings of users first … last−1, numbered from 0, as views of the entries."""
         if not 0 <= first <= last <= self.n_users:
@@ -84,7 +88,7 @@ class Ratings:
 
     def choose_users(self, users: Indices) -> "Ratings":
         """Return the ratings of the given users, renumbered in the given order."""
-        counts = np.diff(self.starts)[users]
+        counts = self.counts_of(users)
         starts = np.concatenate(([0], np.cumsum(counts)))
         places = np.arange(starts[-1]) + np.repeat(self.starts[users] - starts[:-1], counts)
         return Ratings(self.n_items, starts, self.items[places], self.values[places])

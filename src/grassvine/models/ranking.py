@@ -1,17 +1,146 @@
-"""Top-k selection in blocks, so that memory is bounded for any number of users."""
+"""The best items of users, found in blocks of users, so that memory is bounded for any number."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grassvine.data.ids import UNKNOWN
 from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array, Indices
+from grassvine.foundations.blas import one_blas_thread
 from grassvine.foundations.options import whole_number
+from grassvine.foundations.parallel import map_in_order, usable_cores
 from grassvine.foundations.watch import Watch
 
-BLOCK = 1 << 21  # scores per block: 16 MB, and as much for their order
+BLOCK = 1 << 21  # scores per block: at most 16 MB, and as much for their order
+SINGLE = 2.0**-24  # how far single precision is from a number, relative to it
+
+Mask = NDArray[np.bool_]
+Best = tuple[Indices, Array]  # users×k: numbers of items, padded with −1, and their scores
 
 
-def best(scores: Array, k: int) -> tuple[Indices, Array]:
+@dataclass(frozen=True, eq=False)
+class ItemRows:
+    """Rows of numbers per item; their products with the weights of users are scores.
+
+    Parameters
+    ----------
+    rows : array of shape (n_items, n_numbers)
+    """
+
+    rows: Array
+
+    @cached_property
+    def directions(self) -> NDArray[np.float32]:
+        """The rows divided by the length of the longest."""
+        lengths = np.linalg.norm(self.rows, axis=1)
+        return (self.rows / (lengths.max(initial=0.0) or 1.0)).astype(np.float32)
+
+    def approximate(self, weights: Array) -> tuple[NDArray[np.float32], float]:
+        """Return multiples of the scores of users in single precision, and a bound on their error.
+
+        With ‖a‖ = 1 and ‖b‖ ≤ 1 both vectors are rounded, and their p products are rounded and
+        added with a relative error of at most (p + 2)u, so the error is at most (p + 2)u Σ|a_k b_k|
+        ≤ (p + 2)u; it is rounded up for terms in u² and to round bounds themselves.
+        """
+        lengths = np.sqrt(np.einsum("up,up->u", weights, weights))
+        units = weights / np.where(lengths > 0.0, lengths, 1.0)[:, None]
+        products = units.astype(np.float32) @ self.directions.T
+        return products, (weights.shape[1] + 8) * SINGLE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wanted:
+    """What is asked for each user.
+
+    Parameters
+    ----------
+    k : int
+        The number of items, at most that of all.
+    allowed : bool array of shape (n_items,)
+        Which items may be found.
+    exclude_seen : bool
+        Whether to leave out the user's own.
+    """
+
+    k: int
+    allowed: Mask
+    exclude_seen: bool
+
+    def of_rows(self, items: ItemRows, weights: Array, own: Ratings) -> Best:
+        """Return the items whose rows have the largest products with the weights of users.
+
+        ``own`` are the entries of the users. The result does not depend on which users are asked
+        for at once.
+        """
+        from grassvine.models._kernels import best_of_rows  # numba takes long to import
+
+        approximate, error = items.approximate(weights)
+        shape = len(weights), self.k
+        found, scores = np.empty(shape, np.int64), np.empty(shape)
+        starts = own.starts if self.exclude_seen else np.zeros_like(own.starts)
+        excluded = np.flatnonzero(~self.allowed)
+        best_of_rows(
+            approximate, error, weights, items.rows, excluded, starts, own.items, found, scores
+        )
+        return found, scores
+
+    def of_scores(self, scores: Array, own: Ratings) -> Best:
+        """Return the items with the largest scores (users×items), which are changed."""
+        scores[:, ~self.allowed] = -np.inf
+        if self.exclude_seen:
+            scores[entries(own, np.arange(own.n_users))] = -np.inf
+        return best(scores, self.k)
+
+
+def best_in_blocks(
+    find: Callable[[Indices, Ratings], Best],
+    seen: Ratings,
+    users: Indices,
+    wanted: Wanted,
+    watch: Watch | None = None,
+) -> Best:
+    """Return the best items of users and their scores, from blocks of users by several threads.
+
+    Parameters
+    ----------
+    find : function
+        Returns the same of some users, from their numbers and their entries.
+    seen : Ratings
+        The entries of all users.
+    users : array of int
+    watch : callable, optional
+        Called with the completed fraction.
+    """
+    size = max(1, BLOCK // len(wanted.allowed))
+    firsts = range(0, len(users), size)
+
+    def of_block(first: int) -> Best:
+        some = users[first : first + size]
+        return find(some, seen.choose_users(some))
+
+    if len(firsts) == 1:
+        found = [of_block(0)]
+        if watch is not None:
+            watch(1.0)
+    else:
+        found, threads = [], usable_cores()
+        at_once = len(firsts) if watch is None else threads
+        with one_blas_thread():
+            for start in range(0, len(firsts), at_once):
+                found += map_in_order(of_block, firsts[start : start + at_once], threads)
+                if watch is not None:
+                    watch(min(len(found) * size, len(users)) / len(users))
+    if len(found) == 1:
+        return found[0]
+    items, scores = zip(*found, strict=True)
+    return np.concatenate(items), np.concatenate(scores)
+
+
+def best(scores: Array, k: int) -> Best:
     """Return the columns of the k largest scores of each row, largest first, and the scores.
 
     Entries of −∞ are excluded: a row with fewer than k others is padded with ``UNKNOWN``.
@@ -26,44 +155,11 @@ def best(scores: Array, k: int) -> tuple[Indices, Array]:
     return np.where(np.isneginf(values), UNKNOWN, places), values
 
 
-def best_in_row(scores: Array, k: int) -> tuple[Indices, Array]:
+def best_in_row(scores: Array, k: int) -> Best:
     """Return the indices of the k largest finite scores of a vector, and the scores."""
     places, values = best(scores[None, :], whole_number("k", k, least=1))
     found = places[0] != UNKNOWN
     return places[0][found], values[0][found]
-
-
-def best_items(
-    weights: Array,
-    factors: Array,
-    common: Array,
-    k: int,
-    excluded: tuple[Ratings, Indices] | None = None,
-    watch: Watch | None = None,
-) -> tuple[Indices, Array]:
-    """Return the k items with the largest w·A_i + common_i for each user, and these values.
-
-    Parameters
-    ----------
-    excluded : (Ratings, array of int), optional
-        Ratings to exclude, and the index of each user in them.
-    watch : callable, optional
-        Called after each block with the completed fraction.
-    """
-    n_users, n_items = len(weights), len(factors)
-    k, size = min(k, n_items), max(1, BLOCK // n_items)
-    places, values = np.empty((n_users, k), dtype=np.int64), np.empty((n_users, k))
-    for first in range(0, n_users, size):
-        rows = slice(first, first + size)
-        scores = weights[rows] @ factors.T
-        scores += common
-        if excluded is not None:
-            ratings, numbers = excluded
-            scores[entries(ratings, numbers[rows])] = -np.inf
-        places[rows], values[rows] = best(scores, k)
-        if watch is not None:
-            watch(min(first + size, n_users) / n_users)
-    return places, values
 
 
 def entries(ratings: Ratings, users: Indices) -> tuple[Indices, Indices]:

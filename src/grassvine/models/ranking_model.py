@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from grassvine.data.ids import UNKNOWN, Ids, as_column
+from grassvine.data.ids import UNKNOWN, Ids, as_column, ids_at
 from grassvine.data.ratings import Ratings
 from grassvine.foundations import picture
 from grassvine.foundations.arrays import Array, Indices
@@ -16,11 +16,10 @@ from grassvine.foundations.options import whole_number
 from grassvine.foundations.watch import Watch
 from grassvine.models.fold_in import UnknownItems, in_catalogue
 from grassvine.models.new_items import with_new_items
-from grassvine.models.ranking import best_in_row
+from grassvine.models.ranking import Wanted, best_in_blocks, best_in_row
 from grassvine.models.ranking_parts import RankedItems, RankedUsers
 from grassvine.models.recommendations import (
     allowed_items,
-    best_in_blocks,
     popular_items,
     recommendation_table,
 )
@@ -193,14 +192,15 @@ class RankingModel(Described):
         items, scores = np.full((len(user), k), UNKNOWN), np.full((len(user), k), np.nan)
         known = user != UNKNOWN
         if known.any():
+            if allowed is None:
+                allowed = allowed_items(self.shared, None, None, 1)
+            wanted = Wanted(k, allowed, exclude_seen)
             items[known], scores[known] = best_in_blocks(
-                lambda _, events: self.shared.scorer.scores(events),
+                lambda _, events: self.shared.scorer.best(events, wanted),
                 self._private("recommend").seen,
                 user[known],
-                k,
-                allowed_items(self.shared, None, None, 1) if allowed is None else allowed,
-                exclude_seen=exclude_seen,
-                watch=watch,
+                wanted,
+                watch,
             )
         return items, scores
 
@@ -292,7 +292,7 @@ class RankingModel(Described):
             numbers, why = np.full(len(asked), UNKNOWN), "it was fitted or loaded without users"
         else:
             numbers = self.private.users.numbers(asked, "user", owners)
-            numbers = np.where(self.private.counts[numbers] > 0, numbers, UNKNOWN)
+            numbers = np.where(self.private.seen.counts_of(numbers) > 0, numbers, UNKNOWN)
             why = WHY_USER
         if on_unknown == "raise":
             check_known("user", asked, numbers != UNKNOWN, why)
@@ -307,12 +307,9 @@ class RankingModel(Described):
 
     def _owners(self, user: Indices) -> "dict[str, pl.Series]":
         """Return a column of the owners of users, if users are identified by id and owner."""
-        import polars as pl
-
         if self.private is None or self.private.users.owners is None:
             return {}
-        places = pl.Series(user)
-        return {"owner": self.private.users.owners.gather(places.set(places == UNKNOWN, None))}
+        return {"owner": ids_at(self.private.users.owners, user)}
 
     def _private(self, wanted_for: str) -> RankedUsers:
         if self.private is None:

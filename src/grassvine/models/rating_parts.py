@@ -11,6 +11,7 @@ a function of the shared part and the user's own ratings, in a fit and for new u
 
 import math
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -21,6 +22,7 @@ from grassvine.foundations.arrays import Array, Indices, as_basis, as_matrix, as
 from grassvine.foundations.errors import BasisError, DataError
 from grassvine.foundations.options import real_number
 from grassvine.foundations.watch import Watch
+from grassvine.models.ranking import ItemRows
 from grassvine.problems.completion import CompletionProblem
 from grassvine.sums.bayes.model import BayesianModel
 from grassvine.sums.bayes.problem import BayesianCompletionProblem
@@ -142,7 +144,7 @@ class BayesianSolver:
 UserSolver: TypeAlias = BiasedSolver | SubspaceSolver | BayesianSolver
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class ItemPart:
     """The shared part: it contains nothing of a single user and may be passed on.
 
@@ -224,6 +226,11 @@ class ItemPart:
     def rank(self) -> int:
         """The number of columns of the factors."""
         return self.factors.shape[1]
+
+    @cached_property
+    def rows(self) -> ItemRows:
+        """The rows (A_i, c_i)."""
+        return ItemRows(np.column_stack([self.factors, self.item_biases]))
 
     @property
     def no_ratings(self) -> Ratings:

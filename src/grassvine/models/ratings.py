@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from grassvine.data.ids import UNKNOWN, Ids, as_column
+from grassvine.data.ids import UNKNOWN, Ids, as_column, ids_at
 from grassvine.data.ratings import Ratings
 from grassvine.foundations import picture
 from grassvine.foundations.arrays import Array, Indices
@@ -23,12 +23,11 @@ from grassvine.models.fold_in import (
     joined,
 )
 from grassvine.models.new_rated_items import with_new_rated_items
-from grassvine.models.ranking import best_in_row, best_items
+from grassvine.models.ranking import Best, Wanted, best_in_blocks, best_in_row
 from grassvine.models.ranking_model import Explanation, explained
 from grassvine.models.rating_parts import BayesianSolver, ItemPart, UserPart
 from grassvine.models.recommendations import (
     allowed_items,
-    best_in_blocks,
     popular_items,
     recommendation_table,
 )
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 Score: TypeAlias = Literal["chosen", "rating", "cautious"]
+PAIRS = 1 << 14  # of users and items, whose factors are in memory at once
 INTERVAL = 0.9  # of ratings beside recommendations; its lower end is the cautious score
 NO_CHOICES = "the model has not learned what users choose; fit it by sums with "
 
@@ -218,14 +218,18 @@ class RatingsModel(Described):
         ratings = shared.centre + _taken(shared.item_biases, item, has_item, new_item_bias)
         biases = np.zeros(0) if private is None else private.biases
         ratings += _taken(biases, user, has_user, new_user_bias)
-        # One column at a time: the factors of all pairs would take rank times the memory.
-        for column in range(shared.rank):
-            weights = np.zeros(0) if private is None else private.weights[:, column]
-            of_user = _taken(weights, user, has_user, float(new_weights[column]))
-            of_item = _taken(shared.factors[:, column], item, has_item, float(new_factors[column]))
-            ratings += of_user * of_item
+        for first in range(0, len(user), PAIRS):
+            some = slice(first, first + PAIRS)
+            of_item = shared.factors[item[some]]
+            of_item[~has_item[some]] = new_factors
+            if private is None:
+                ratings[some] += of_item @ new_weights
+            else:
+                of_user = private.weights[user[some]]
+                of_user[~has_user[some]] = new_weights
+                ratings[some] += np.einsum("kr,kr->k", of_user, of_item)
             if watch is not None:
-                watch((column + 1) / shared.rank)
+                watch(min(first + PAIRS, len(user)) / len(user))
         return self._clipped(ratings)
 
     def deviations_by_number(
@@ -301,9 +305,8 @@ class RatingsModel(Described):
         allowed = allowed_items(self.shared, exclude, candidates, min_users)
         items, scores = np.full((len(user), k), UNKNOWN), np.full((len(user), k), np.nan)
         if known.any():
-            items[known], scores[known] = self._best(
-                by, user[known], k, allowed, exclude_seen=exclude_seen, watch=watch
-            )
+            wanted = Wanted(k, allowed, exclude_seen)
+            items[known], scores[known] = self._best(by, user[known], wanted, watch)
         if on_unknown in FALLBACK and not known.all():
             items[~known] = popular_items(self.shared.counts, k, allowed)
             numbers = items[~known]
@@ -356,52 +359,31 @@ class RatingsModel(Described):
             )
         return chosen
 
-    def _best(
-        self,
-        by: str,
-        user: Indices,
-        k: int,
-        allowed: NDArray[np.bool_],
-        *,
-        exclude_seen: bool,
-        watch: Watch | None,
-    ) -> tuple[Indices, Array]:
+    def _best(self, by: str, user: Indices, wanted: Wanted, watch: Watch | None) -> Best:
         """Return the best items of known users, and their scores."""
-        private, shared = self._private("recommend"), self.shared
-        level = shared.centre + shared.item_biases
-        if by == "rating":
-            items, scores = best_items(
-                private.weights[user],
-                shared.factors,
-                np.where(allowed, level, -np.inf),
-                k,
-                (private.seen, user) if exclude_seen else None,
-                watch,
-            )
-            return items, scores + private.biases[user][:, None]
+        private, shared, choices = self._private("recommend"), self.shared, self.choices
 
-        def lower_ends(users: Indices, own: Ratings) -> Array:
-            count = len(level)
+        def rated(users: Indices, own: Ratings) -> Best:
+            weights = np.column_stack([private.weights[users], np.ones(len(users))])
+            items, scores = wanted.of_rows(shared.rows, weights, own)
+            return items, scores + (shared.centre + private.biases[users])[:, None]
+
+        def lower_ends(users: Indices, own: Ratings) -> Best:
+            count = len(shared.items)
             pairs = np.repeat(np.arange(len(users)), count), np.tile(np.arange(count), len(users))
             assert isinstance(shared.solver, BayesianSolver)
             spread = shared.solver.deviations(own, *pairs).reshape(len(users), count)
-            ratings = private.weights[users] @ shared.factors.T + level
-            ratings += private.biases[users][:, None]
-            return self._clipped(ratings) - deviations_of_level(INTERVAL) * spread
+            ratings = private.weights[users] @ shared.factors.T + shared.item_biases
+            ratings += (shared.centre + private.biases[users])[:, None]
+            scores = self._clipped(ratings) - deviations_of_level(INTERVAL) * spread
+            return wanted.of_scores(scores, own)
 
-        def chosen(users: Indices, own: Ratings) -> Array:
-            assert self.choices is not None
-            return self.choices.scores(events_of(own))
+        def chosen(users: Indices, own: Ratings) -> Best:
+            assert choices is not None
+            return choices.best(events_of(own), wanted)
 
-        return best_in_blocks(
-            chosen if by == "chosen" else lower_ends,
-            private.seen,
-            user,
-            k,
-            allowed,
-            exclude_seen=exclude_seen,
-            watch=watch,
-        )
+        find = {"rating": rated, "cautious": lower_ends, "chosen": chosen}[by]
+        return best_in_blocks(find, private.seen, user, wanted, watch)
 
     def _ratings_beside(self, user: Indices, items: Indices) -> dict[str, Array]:
         """Return the predicted rating of each recommended item, with its interval if there is."""
@@ -542,7 +524,7 @@ class RatingsModel(Described):
             numbers, why = np.full(len(asked), UNKNOWN), "it was fitted or loaded without users"
         else:
             numbers = self.private.users.numbers(asked, "user", owners)
-            numbers = np.where(self.private.counts[numbers] > 0, numbers, UNKNOWN)
+            numbers = np.where(self.private.seen.counts_of(numbers) > 0, numbers, UNKNOWN)
             why = "it has no ratings by such users"
         if on_unknown == "raise":
             check_known("user", asked, numbers != UNKNOWN, why)
@@ -560,7 +542,7 @@ class RatingsModel(Described):
         """Return a column of the owners of users, if users are identified by id and owner."""
         if self.private is None or self.private.users.owners is None:
             return {}
-        return {"owner": _at(self.private.users.owners, user)}
+        return {"owner": ids_at(self.private.users.owners, user)}
 
     def _private(self, wanted_for: str) -> UserPart:
         if self.private is None:
@@ -584,11 +566,3 @@ def _taken(values: Array, numbers: Indices, known: NDArray[np.bool_], otherwise:
 def _nobody(n_items: int) -> Ratings:
     """Return the events of one user who has none."""
     return Ratings(n_items, np.zeros(2, np.int64), np.empty(0, np.int32), np.empty(0))
-
-
-def _at(ids: "pl.Series", numbers: Indices) -> "pl.Series":
-    """Return the ids at indices, null for ``UNKNOWN``."""
-    import polars as pl
-
-    places = pl.Series(numbers)
-    return ids.gather(places.set(places == UNKNOWN, None))

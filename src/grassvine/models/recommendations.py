@@ -4,21 +4,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from grassvine.data.ids import UNKNOWN, as_column
-from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array, Indices
 from grassvine.foundations.errors import DataError, Option
 from grassvine.foundations.options import whole_number
-from grassvine.foundations.watch import Watch
 from grassvine.models.fold_in import Catalogue
-from grassvine.models.ranking import BLOCK, best, entries
+from grassvine.models.ranking import Mask
 
 if TYPE_CHECKING:
     import polars as pl
-
-Mask = NDArray[np.bool_]
 
 
 def allowed_items(
@@ -48,43 +43,6 @@ def allowed_items(
             ".",
         )
     return allowed
-
-
-def best_in_blocks(
-    scores_of: Callable[[Indices, Ratings], Array],
-    seen: Ratings,
-    users: Indices,
-    k: int,
-    allowed: Mask,
-    *,
-    exclude_seen: bool,
-    watch: Watch | None = None,
-) -> tuple[Indices, Array]:
-    """Return the best items of each user and their scores, padded with −1.
-
-    Parameters
-    ----------
-    scores_of : function
-        Returns the scores of all items for users, from their numbers and their entries.
-    seen : Ratings
-        The entries of all users.
-    users : array of int
-    allowed : bool array of shape (n_items,)
-    """
-    k = min(whole_number("k", k, least=1), len(allowed))
-    items, scores = np.full((len(users), k), UNKNOWN), np.full((len(users), k), np.nan)
-    size = max(1, BLOCK // len(allowed))
-    for first in range(0, len(users), size):
-        some = slice(first, first + size)
-        own = seen.choose_users(users[some])
-        found = scores_of(users[some], own)
-        found[:, ~allowed] = -np.inf
-        if exclude_seen:
-            found[entries(own, np.arange(own.n_users))] = -np.inf
-        items[some], scores[some] = best(found, k)
-        if watch is not None:
-            watch(min(first + size, len(users)) / len(users))
-    return items, scores
 
 
 def popular_items(counts: Indices, k: int, allowed: Mask) -> Indices:
@@ -126,16 +84,15 @@ def recommendation_table(
     if show_nothing:
         shown[~known, 0] = True
     row, _ = np.nonzero(shown)
-    places = pl.Series(items[shown])
-    others = {name: values[shown] for name, values in columns.items() if name != "score"}
+    others = {name: pl.Series(values[shown]) for name, values in columns.items() if name != "score"}
     return pl.DataFrame(
         {
-            "user": asked.gather(row),
+            "user": asked.new_from_index(0, len(row)) if len(asked) == 1 else asked[row],
             **owners_of(row),
-            "item": catalogue.items.series.gather(places.set(places == UNKNOWN, None)),
-            "score": columns["score"][shown],
-            "rank": ranks[shown],
-            "known": known[row],
+            "item": catalogue.items.at(items[shown]),
+            "score": pl.Series(columns["score"][shown]),
+            "rank": pl.Series(ranks[shown]),
+            "known": pl.Series(known[row]),
             **others,
         }
     )

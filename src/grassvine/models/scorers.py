@@ -5,12 +5,14 @@ new users alike, and the sum of one share per event and of a rest, the popularit
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
 from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array
+from grassvine.models.ranking import Best, ItemRows, Wanted
 from grassvine.sums.implicit.ease import COUNT, ItemRegressions
 from grassvine.sums.implicit.model import ImplicitModel
 from grassvine.sums.implicit.problem import ImplicitProblem
@@ -31,6 +33,10 @@ class Scorer(Protocol):
 
     def scores(self, events: Ratings) -> Array:
         """Return the scores of all items for each user, users×items."""
+        ...
+
+    def best(self, events: Ratings, wanted: Wanted) -> Best:
+        """Return the best items of each user, and their scores."""
         ...
 
     def shares(self, events: Ratings, item: int) -> tuple[Array, float]:
@@ -73,6 +79,14 @@ class FactorScorer:
         """Return the scores of all items for each user, users×items."""
         scores: Array = ImplicitProblem(events).solve(self.model) @ self.model.rows.T
         return scores
+
+    def best(self, events: Ratings, wanted: Wanted) -> Best:
+        """Return the best items of each user, and their scores."""
+        return wanted.of_rows(self._rows, ImplicitProblem(events).solve(self.model), events)
+
+    @cached_property
+    def _rows(self) -> ItemRows:
+        return ItemRows(self.model.rows)
 
     def shares(self, events: Ratings, item: int) -> tuple[Array, float]:
         """Return what each event of a single user adds to the score of an item, and the rest.
@@ -136,6 +150,10 @@ class RegressionScorer:
         rows = sparse.csr_array((confidences, events.items, events.starts), shape=shape)
         scores: Array = rows @ self.model.coefficients
         return scores
+
+    def best(self, events: Ratings, wanted: Wanted) -> Best:
+        """Return the best items of each user, and their scores."""
+        return wanted.of_scores(self.scores(events), events)
 
     def shares(self, events: Ratings, item: int) -> tuple[Array, float]:
         """Return x_k B_ki for each event k of a single user, and a rest of 0."""

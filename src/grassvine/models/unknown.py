@@ -28,8 +28,8 @@ def check_on_unknown(on_unknown: object) -> None:
 
 def check_known(what: str, asked: "pl.Series", known: NDArray[np.bool_], why: str) -> None:
     """Raise ``DataError`` if any id is unknown."""
-    missing = asked.filter(~known).unique(maintain_order=True)
-    if len(missing):
+    if not known.all():
+        missing = asked.filter(~known).unique(maintain_order=True)
         few = ", ".join(repr(one) for one in missing[:3].to_list())
         raise DataError(
             f"the model does not know {len(missing)} of the {what}s ({few}"

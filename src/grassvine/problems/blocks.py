@@ -22,6 +22,8 @@ def user_blocks(ratings: Ratings) -> list[Block]:
     least = max(LEAST_VALUES_IN_BLOCK, 16 * ratings.n_items)
     # A power of two, so that two, four or eight threads get equal work.
     count = min(1 << max(0, (ratings.n_values // least).bit_length() - 1), MAX_BLOCKS)
+    if count == 1:
+        return [(0, ratings.n_users)]
     targets = np.linspace(0, ratings.n_values, count + 1)[1:-1]
     cuts = np.searchsorted(ratings.starts, targets).tolist()
     return list(pairwise([0, *cuts, ratings.n_users]))

@@ -11,6 +11,7 @@ from typing import Any
 
 from grassvine.datasets.sources import SOURCES
 from grassvine.datasets.store import VARIABLE, cache_folder, find
+from grassvine.foundations.parallel import usable_cores
 
 LIBRARIES = ("grassvine", "numpy", "scipy", "numba", "polars", "scikit-learn", "safetensors")
 # Modules that each extra installs.
@@ -61,13 +62,12 @@ def diagnose() -> Diagnosis:
     given = os.environ.get(VARIABLE)
     folders = [*([given] if given else []), str(cache_folder())]
     kernels = _kernel_folder()
-    usable = getattr(os, "sched_getaffinity", None)
     return Diagnosis(
         python=platform.python_version(),
         system=platform.platform(),
         versions={name: version_of(name) for name in LIBRARIES},
         blas=_blas(),
-        processors=len(usable(0)) if usable else os.cpu_count() or 1,
+        processors=usable_cores(),
         threads={name: os.environ.get(name) for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")},
         kernel_cache=str(kernels),
         kernel_cache_writable=os.access(kernels, os.W_OK),
