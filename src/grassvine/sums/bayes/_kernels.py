@@ -257,3 +257,25 @@ def variances_of_users(
                 known += spread[item, a] * (mean[a] * mean[a] + covariance[a, a])
             precision = item_rows[item, rank] * item_rows[item, rank]
             variances[pair] = (known + noise / tau) / precision
+
+
+@_kernel
+def add_rows_of_items(starts: Indices, items: Any, rows: Array, sums: Array) -> None:
+    """Add to the row of each user those of the items that the user rated."""
+    for user in range(len(starts) - 1):
+        own = sums[user]
+        for place in range(starts[user], starts[user + 1]):
+            row = rows[np.uint32(items[place])]
+            for a in range(len(own)):
+                own[a] += row[a]
+
+
+@_kernel
+def add_rows_of_users(starts: Indices, items: Any, rows: Array, sums: Array) -> None:
+    """Add to the row of each item those of the users who rated it."""
+    for user in range(len(starts) - 1):
+        own = rows[user]
+        for place in range(starts[user], starts[user + 1]):
+            row = sums[np.uint32(items[place])]
+            for a in range(len(own)):
+                row[a] += own[a]

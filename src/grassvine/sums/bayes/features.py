@@ -14,13 +14,13 @@ log(1 + n_i) and the mean, over the users who rated it, of their whitened rows o
 import math
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grassvine.data.ratings import Ratings
-from grassvine.foundations.arrays import Array
+from grassvine.foundations.arrays import Array, Indices
 from grassvine.foundations.seeds import stream
 from grassvine.sums.own import Data, Own
 from grassvine.sums.program import Iterate, Subprogram, agree, all_reduce
@@ -147,7 +147,9 @@ class CoRatings:
 
     def rows(self, block: Array) -> Array:
         """Return Õ·block."""
-        rows: Array = self._of_users * (self._incidence @ (self._of_items * block))
+        sums = np.zeros((self.ratings.n_users, block.shape[1]))
+        _kernels().add_rows_of_items(*self._places, self._of_items * block, sums)
+        rows: Array = self._of_users * sums
         return rows
 
     def product(self, block: Array) -> Array:
@@ -157,16 +159,13 @@ class CoRatings:
 
     def over_users(self, rows: Array) -> Array:
         """Return the sum of the rows of the users who rated each item."""
-        summed: Array = self._incidence.T @ rows
-        return summed
+        sums = np.zeros((self.ratings.n_items, rows.shape[1]))
+        _kernels().add_rows_of_users(*self._places, rows, sums)
+        return sums
 
-    @cached_property
-    def _incidence(self) -> Any:
-        from scipy.sparse import csr_array  # slow to import, and only completion needs it
-
-        ratings = self.ratings
-        ones, shape = np.ones(ratings.n_values), (ratings.n_users, ratings.n_items)
-        return csr_array((ones, ratings.items, ratings.starts), shape=shape)
+    @property
+    def _places(self) -> tuple[Indices, NDArray[np.int32]]:
+        return self.ratings.starts, self.ratings.items
 
     @cached_property
     def _of_users(self) -> Array:
@@ -226,3 +225,10 @@ def _orthonormal(block: Array) -> Array:
     """Return an orthonormal basis of the columns, whose signs do not depend on the library."""
     basis, triangle = np.linalg.qr(block)
     return basis * np.where(np.diag(triangle) < 0.0, -1.0, 1.0)
+
+
+def _kernels() -> ModuleType:
+    # Importing numba takes most of a second; only fits of ratings need it.
+    from grassvine.sums.bayes import _kernels
+
+    return _kernels
