@@ -106,7 +106,7 @@ def test_taken_users_are_numbered_from_zero_and_share_the_entries() -> None:
     taken = ratings.take_users(1, 4)
     assert taken.starts.tolist() == [0, 1, 1, 4]
     assert taken.users_of_values().tolist() == [0, 2, 2, 2]
-    assert np.shares_memory(taken.values, ratings.values)
+    assert np.shares_memory(taken.stored, ratings.stored)
     assert np.shares_memory(taken.items, ratings.items)
 
 

@@ -166,7 +166,7 @@ def subspace_model(seed: int = 0) -> SubspaceModel:
 def ranking_model(regressions: bool = False, seed: int = 0) -> RankingModel:
     """User 0 has chosen nothing, and nobody has chosen item 0."""
     rng, seen = stream(seed, "start", "test ranking"), scarce_ratings(seed)
-    seen = replace(seen, values=(1.0 + np.arange(seen.n_values) % 4).astype(np.float64))
+    seen = seen.with_values((1.0 + np.arange(seen.n_values) % 4).astype(np.float64))
     scorer: Scorer
     if regressions:
         coefficients = rng.standard_normal((N_ITEMS, N_ITEMS))

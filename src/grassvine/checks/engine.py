@@ -1,7 +1,7 @@
 """Check of an engine: it must reproduce ``LocalEngine`` bit for bit."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -209,7 +209,7 @@ def _completion_problems(unobserved: float) -> list[CompletionProblem]:
 
 def _with_counts(ratings: Ratings) -> Ratings:
     """Return the same pairs as events with counts from 1 to 3."""
-    return replace(ratings, values=np.arange(ratings.n_values) % 3 + np.ones(ratings.n_values))
+    return ratings.with_values(np.arange(ratings.n_values) % 3 + np.ones(ratings.n_values))
 
 
 def _with_holes(samples: Array) -> Array:

@@ -9,7 +9,7 @@ from grassvine.data import Ids
 from grassvine.data.tables.columns import named_column
 from grassvine.data.tables.conversion import is_frame
 from grassvine.data.tables.frames import open_frame
-from grassvine.foundations.arrays import Array, Indices
+from grassvine.foundations.arrays import Array, Numbers
 from grassvine.foundations.errors import DataError
 
 
@@ -100,5 +100,5 @@ def stacked(tables: Sequence[Any]) -> Any:
     return narwhals.concat([table.select(names) for table in opened], how="vertical").to_native()
 
 
-def _rows(samples: Array, numbers: Indices, agent: int) -> Array:
+def _rows(samples: Array, numbers: Numbers, agent: int) -> Array:
     return np.ascontiguousarray(samples[numbers == agent])

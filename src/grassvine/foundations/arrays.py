@@ -13,6 +13,7 @@ from grassvine.foundations.errors import BasisError, DataError, InputError
 
 Array: TypeAlias = NDArray[np.float64]
 Indices: TypeAlias = NDArray[np.int64]
+Numbers: TypeAlias = NDArray[np.int32] | Indices
 Words: TypeAlias = NDArray[np.uint64]  # integers modulo 2^64
 
 # ‖UᵀU − I‖ is about 1e-15 after Exp of a unit tangent, and 1e-7 for a basis stored as float32.

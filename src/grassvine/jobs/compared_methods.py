@@ -69,7 +69,7 @@ def _biases(train: RatingTable, test: RatingTable, setting: Setting) -> Array:
 def _item_means(train: RatingTable, test: RatingTable, setting: Setting) -> Array:
     ratings, n_items = train.ratings, len(train.items)
     sums = np.bincount(ratings.items, ratings.values, minlength=n_items)
-    counts = np.bincount(ratings.items, minlength=n_items)
+    counts = ratings.item_counts()
     return (sums / np.maximum(counts, 1))[test.ratings.items]
 
 

@@ -80,7 +80,7 @@ def with_new_rated_items(
 
 
 def _as_events(ratings: Ratings) -> Ratings:
-    return replace(ratings, values=np.ones(ratings.n_values))
+    return ratings.with_values(np.ones(ratings.n_values))
 
 
 def _prior(shared: ItemPart) -> ItemPrior | None:

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from grassvine.data.ratings import Ratings
-from grassvine.foundations.arrays import Array
+from grassvine.foundations.arrays import Array, Indices
 from grassvine.foundations.parallel import map_in_order
 from grassvine.foundations.watch import Watch
 
@@ -27,6 +28,23 @@ def user_blocks(ratings: Ratings) -> list[Block]:
     targets = np.linspace(0, ratings.n_values, count + 1)[1:-1]
     cuts = np.searchsorted(ratings.starts, targets).tolist()
     return list(pairwise([0, *cuts, ratings.n_users]))
+
+
+def entries_of_block(ratings: Ratings, users: Block) -> tuple[Indices, Any, Array]:
+    """Return starts, items and values of a block of users, the values as float64 for kernels.
+
+    Starts keep the numbers of the users, but count entries from the first one of the block; those
+    of other users are undefined.
+    """
+    first, last = users
+    low, high = ratings.starts[first], ratings.starts[last]
+    starts = np.empty_like(ratings.starts)  # memory that is not written takes no room
+    np.subtract(ratings.starts[first : last + 1], low, out=starts[first : last + 1])
+    values = ratings.stored[low:high].astype(np.float64, copy=False)
+    items = ratings.items[low:high]
+    if not items.flags.writeable:  # mapped from a file: kernels are compiled for arrays in memory
+        items, values = items.copy(), values if values.flags.writeable else values.copy()
+    return starts, items, values
 
 
 def add_blocks(

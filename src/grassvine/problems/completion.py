@@ -30,7 +30,7 @@ from grassvine.foundations.errors import DataError
 from grassvine.foundations.options import real_number, whole_number
 from grassvine.foundations.watch import Watch
 from grassvine.problems.base import Evaluation, as_argument
-from grassvine.problems.blocks import Block, add_blocks, user_blocks
+from grassvine.problems.blocks import Block, add_blocks, entries_of_block, user_blocks
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class CompletionProblem:
 
     def hessian_statistics(self) -> tuple[Array, float]:
         """Return the number of ratings of each item, and the number of users."""
-        counts = np.bincount(self.ratings.items, minlength=self.n_items)
+        counts = self.ratings.item_counts()
         return counts.astype(np.float64), float(self.ratings.n_users)
 
     def item_blocks(self, basis: Array) -> Array:
@@ -177,7 +177,7 @@ class CompletionProblem:
 
     @cached_property
     def _item_counts(self) -> Array:
-        counts = np.bincount(self.ratings.items, minlength=self.n_items)
+        counts = self.ratings.item_counts()
         return np.maximum(counts, 1).astype(np.float64)
 
     @cached_property
@@ -193,10 +193,10 @@ class CompletionProblem:
         watch: Watch | None = None,
     ) -> list[Array]:
         """Run a kernel over all blocks and add up its sums."""
-        table = (self.ratings.starts, self.ratings.items, self.ratings.values)
         ridge = self.alpha * (basis.T @ basis)
 
         def run(users: Block, sums: list[Array]) -> None:
+            table = entries_of_block(self.ratings, users)
             kernel(*users, *table, basis, self.unobserved, ridge, *arguments, *sums)
 
         return add_blocks(run, self._blocks, shapes, self.threads, watch)

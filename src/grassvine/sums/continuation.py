@@ -192,7 +192,7 @@ def add_known(problem: Own[CompletesRatings], n_items: int, alpha: float) -> Sub
 
     def own(data: Data) -> tuple[Array, float, float]:
         ratings = data[problem].ratings
-        counts = np.bincount(ratings.items, minlength=n_items).astype(np.float64)
+        counts = ratings.item_counts().astype(np.float64)
         return counts, float(ratings.n_users), float(ratings.values @ ratings.values)
 
     counts, n_users, energy = yield from all_reduce(Iterate(np.zeros((n_items, 0))), own)

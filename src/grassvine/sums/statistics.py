@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from grassvine.data.passes import total
 from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array
 from grassvine.sums.own import Data, Own
@@ -34,10 +35,11 @@ def rating_statistics(own_ratings: Own[Ratings], iterate: Iterate) -> Subprogram
     """Add up the statistics of all agents' ratings."""
 
     def own(data: Data) -> tuple[Array, float, float, float]:
-        ratings, values = data[own_ratings], data[own_ratings].values
-        counts = np.bincount(ratings.items, minlength=ratings.n_items).astype(np.float64)
+        ratings = data[own_ratings]
+        counts = ratings.item_counts().astype(np.float64)
         n_users = float(np.count_nonzero(np.diff(ratings.starts)))
-        return counts, n_users, float(values.sum()), float(values @ values)
+        squares = total(ratings.stored, lambda values: values @ values)
+        return counts, n_users, total(ratings.stored, np.sum), squares
 
     sums = yield from all_reduce(iterate, own)
     centre, deviation = _moments(sums)
@@ -46,9 +48,9 @@ def rating_statistics(own_ratings: Own[Ratings], iterate: Iterate) -> Subprogram
 
 def _moments(sums: Sequence[Array]) -> tuple[float, float]:
     """Return mean and standard deviation from the sums over all agents."""
-    counts, _, total, squares = sums
+    counts, _, values, squares = sums
     n_ratings = max(counts.sum(), 1.0)
-    centre = float(total / n_ratings)
+    centre = float(values / n_ratings)
     variance = max(float(squares / n_ratings) - centre * centre, 0.0)
     return centre, math.sqrt(variance) or 1.0  # if all ratings are equal any scale will do
 

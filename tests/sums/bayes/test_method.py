@@ -2,7 +2,6 @@
 
 import itertools
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -186,7 +185,7 @@ def test_noise_is_left_alone() -> None:
 @pytest.mark.parametrize(("shift", "scale"), [(1e6, 1.0), (-3.0, 1e6), (0.0, 1e-6)])
 def test_it_does_not_depend_on_the_unit_of_the_ratings(shift: float, scale: float) -> None:
     ratings = table()
-    moved = replace(ratings, values=shift + scale * ratings.values)
+    moved = ratings.with_values(shift + scale * ratings.values)
     first, other = fitted(ratings), fitted(moved)
     predicted = BayesianCompletionProblem(moved).predict(other, moved)
     wanted = shift + scale * BayesianCompletionProblem(ratings).predict(first, ratings)

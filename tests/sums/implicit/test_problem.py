@@ -29,7 +29,7 @@ def counted(seed: int = 0) -> gv.Ratings:
     """Users 0 and 1 have no events."""
     table = scarce_ratings(seed)
     counts = 0.1 + 5.0 * stream(seed, "data", "counts").random(table.n_values)
-    return replace(table, values=counts)
+    return table.with_values(counts)
 
 
 def by_the_book(table: gv.Ratings, model: ImplicitModel) -> dict[str, Any]:
@@ -138,9 +138,9 @@ def test_the_number_of_threads_changes_no_bit() -> None:
 
 def test_confidences_are_one_for_equal_counts_and_have_no_unit() -> None:
     strengths = replace(STRENGTHS, typical_count=7.0)
-    table = replace(counted(), values=np.full(counted().n_values, 7.0))
+    table = counted().with_values(np.full(counted().n_values, 7.0))
     assert (strengths.confidences(table) == 1.0).all()
-    scaled = replace(table, values=3600.0 * table.values)
+    scaled = table.with_values(3600.0 * table.values)
     same = replace(strengths, typical_count=3600.0 * 7.0)
     np.testing.assert_allclose(same.confidences(scaled), 1.0, rtol=1e-15)
 
@@ -151,7 +151,7 @@ def test_what_is_wrong_is_refused() -> None:
         values = table.values.copy()
         values[3] = bad
         with pytest.raises(DataError, match="counts are not positive"):
-            ImplicitProblem(replace(table, values=values))
+            ImplicitProblem(table.with_values(values))
     with pytest.raises(BasisError, match="the model has 3 items"):
         ImplicitProblem(table).evaluate(ImplicitModel(np.ones((3, 2)), np.ones(3), STRENGTHS))
     with pytest.raises(BasisError, match="one per item"):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grassvine.data.ids import as_column
+from grassvine.data.passes import Values
 from grassvine.data.places import places
 from grassvine.data.tables.columns import columns_by_role, guess_columns, listing, named_column
 from grassvine.data.tables.conversion import Columns, as_pairs, is_frame
@@ -256,7 +257,7 @@ def event_columns(
     return columns, tuple(notes)
 
 
-def _refuse_counts(values: Array, lines: Sequence[int] | None) -> None:
+def _refuse_counts(values: Values, lines: Sequence[int] | None) -> None:
     for what, bad in (("negative", values < 0.0), ("0", values == 0.0)):
         rows = np.flatnonzero(bad)
         if len(rows):

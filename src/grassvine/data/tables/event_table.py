@@ -54,7 +54,7 @@ class EventTable(RatingTable):
         """Return the ratings of a table as events of count 1, whatever their values."""
         if isinstance(table, cls):
             return table
-        ones = replace(table.ratings, values=np.ones(table.ratings.n_values))
+        ones = table.ratings.with_values(np.ones(table.ratings.n_values))
         noted = replace(
             table, ratings=ones, assumed=(*table.assumed, "Every rating counts as one event.")
         )

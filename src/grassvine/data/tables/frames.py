@@ -69,7 +69,7 @@ def numbers_in(
     import narwhals
 
     if column.dtype.is_numeric():
-        return column.cast(narwhals.Float64).to_numpy().astype(np.float64)
+        return column.cast(narwhals.Float64).to_numpy().astype(np.float64, copy=False)
     given = column.to_list()
     invalid = [k for k, one in enumerate(given) if not _is_missing(one) and not _is_number(one)]
     if invalid or column.dtype.is_temporal():

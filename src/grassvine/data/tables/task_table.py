@@ -13,7 +13,7 @@ from grassvine.data.tables.columns import listing, named_column
 from grassvine.data.tables.files import Table
 from grassvine.data.tables.frames import numbers_in, open_frame
 from grassvine.data.tasks import Tasks
-from grassvine.foundations.arrays import Array, Indices
+from grassvine.foundations.arrays import Array, Numbers
 from grassvine.foundations.errors import DataError, noting
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _numbers(
     name: str,
     what: str,
     ids: Ids,
-    number: Indices,
+    number: Numbers,
     lines: Sequence[int] | None,
 ) -> Array:
     """Return a column of finite numbers; booleans become 0 and 1."""

@@ -78,7 +78,7 @@ class MemberRatings:
         values = self.ratings.values
 
         def own(_: Data) -> tuple[Array, Array, Array]:
-            counts = np.bincount(self.ratings.items, minlength=self.n_items).astype(np.float64)
+            counts = self.ratings.item_counts().astype(np.float64)
             users = float(np.count_nonzero(np.diff(self.ratings.starts)))
             ranges = np.zeros((0 if self.learning.scale else self.n_members, 2))
             if len(ranges):

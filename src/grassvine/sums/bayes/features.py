@@ -19,6 +19,7 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import NDArray
 
+from grassvine.data.passes import total
 from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array, Indices
 from grassvine.foundations.seeds import stream
@@ -103,20 +104,19 @@ def table_statistics(own_ratings: Own[Ratings], iterate: Iterate) -> Subprogram[
 
     def own(data: Data) -> tuple[Array, float, float]:
         ratings = data[own_ratings]
-        counts = np.bincount(ratings.items, minlength=ratings.n_items).astype(np.float64)
+        counts = ratings.item_counts().astype(np.float64)
         n_users = float(np.count_nonzero(np.diff(ratings.starts)))
-        return counts, n_users, float(ratings.values.sum())
+        return counts, n_users, total(ratings.stored, np.sum)
 
-    counts, n_users, total = yield from all_reduce(iterate, own)
+    counts, n_users, values = yield from all_reduce(iterate, own)
     n_ratings = max(float(counts.sum()), 1.0)
-    centre = yield from agree(float(total) / n_ratings)
+    centre = yield from agree(float(values) / n_ratings)
 
     def own_centred(data: Data) -> tuple[Array, float]:
         # Centred first: the squares of ratings far from 0 would lose the digits of the variance.
         ratings = data[own_ratings]
-        centred = ratings.values - centre
-        sums = np.bincount(ratings.items, centred, minlength=ratings.n_items).astype(np.float64)
-        return sums, float(centred @ centred)
+        squares = total(ratings.stored, lambda values: (values - centre) @ (values - centre))
+        return ratings.item_sums(centre), squares
 
     sums, squares = yield from all_reduce(iterate, own_centred)
     deviation = math.sqrt(max(float(squares) / n_ratings, 0.0))

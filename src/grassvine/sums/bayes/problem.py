@@ -16,7 +16,7 @@ from grassvine.foundations.errors import BasisError, DataError
 from grassvine.foundations.options import whole_number
 from grassvine.foundations.watch import Watch
 from grassvine.problems.base import Problem, as_problem_of
-from grassvine.problems.blocks import Block, add_blocks, user_blocks
+from grassvine.problems.blocks import Block, add_blocks, entries_of_block, user_blocks
 from grassvine.sums.bayes.model import BayesianModel
 
 
@@ -173,12 +173,11 @@ class BayesianCompletionProblem:
                 f"the model has {model.n_items} items and the ratings have {self.n_items}; "
                 "pass a model of the same items."
             )
-        ratings = self.ratings
-        values = (ratings.values - model.centre) / model.scale
-        table = (ratings.starts, ratings.items, values)
 
         def run(users: Block, sums: list[Array]) -> None:
-            kernel(*users, *table, *model.kernel_arguments, *arguments, *sums)
+            starts, items, values = entries_of_block(self.ratings, users)
+            values = (values - model.centre) / model.scale
+            kernel(*users, starts, items, values, *model.kernel_arguments, *arguments, *sums)
 
         return add_blocks(run, self._blocks, shapes, self.threads, watch)
 

@@ -29,7 +29,7 @@ from grassvine.foundations.errors import BasisError, DataError
 from grassvine.foundations.options import real_number, whole_number
 from grassvine.foundations.watch import Watch
 from grassvine.problems.base import Problem, as_problem_of
-from grassvine.problems.blocks import Block, add_blocks, user_blocks
+from grassvine.problems.blocks import Block, add_blocks, entries_of_block, user_blocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,9 +237,9 @@ class BiasedCompletionProblem:
                 f"the model has {model.n_items} items and the ratings have {self.n_items}; "
                 "pass a model of the same items."
             )
-        table = (self.ratings.starts, self.ratings.items, self.ratings.values)
 
         def run(users: Block, sums: list[Array]) -> None:
+            table = entries_of_block(self.ratings, users)
             kernel(*users, *table, *model.kernel_arguments, *arguments, *sums)
 
         return add_blocks(run, self._blocks, shapes, self.threads, watch)

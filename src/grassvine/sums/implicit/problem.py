@@ -1,7 +1,7 @@
 """One agent's events: the sums that fits of implicit feedback need."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from types import ModuleType
 
@@ -174,7 +174,7 @@ def refuse_counts(counts: Array) -> None:
 
 def events_of(ratings: Ratings) -> Ratings:
     """Return ratings as events of count 1."""
-    return replace(ratings, values=np.ones(ratings.n_values))
+    return ratings.with_values(np.ones(ratings.n_values))
 
 
 def problem_of_choices(ratings: Ratings) -> ImplicitProblem:

@@ -62,7 +62,7 @@ def estimated_error(
         known = data[ratings]
         return (
             data[problem].item_blocks(point.basis),
-            np.bincount(known.items, minlength=known.n_items).astype(np.float64),
+            known.item_counts().astype(np.float64),
             _user_traces(known, point.basis),
             float(np.count_nonzero(np.diff(known.starts))),
         )

@@ -32,7 +32,7 @@ import numpy as np
 from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array
 from grassvine.problems.base import CompletesRatings
-from grassvine.problems.blocks import add_blocks, user_blocks
+from grassvine.problems.blocks import add_blocks, entries_of_block, user_blocks
 from grassvine.sums.preconditioners import unpacked
 
 # Relative to the mean squared rating: below is rounding.
@@ -116,16 +116,20 @@ def pass_over(
     ridge = model.variance / model.user_scales
 
     def run(users: tuple[int, int], sums: list[Array]) -> None:
+        first, last = users
+        starts, items, values = entries_of_block(ratings, users)
+        low, high = ratings.starts[first], ratings.starts[last]
         _kernels.pass_over_users(
-            *users,
-            ratings.starts,
-            ratings.items,
-            ratings.values,
+            first,
+            last,
+            starts,
+            items,
+            values,
             model.means,
             model.covariances,
             ridge,
             model.variance,
-            residuals,
+            residuals[low:high],
             *sums,
         )
 
