@@ -42,6 +42,11 @@ INVALID = (
 )
 
 
+def is_foreign(head: bytes) -> bool:
+    """Return whether a file is empty, compressed or in an unsupported format that is common."""
+    return not head.strip() or head.lstrip().startswith(tuple(UNSUPPORTED))
+
+
 def refuse_foreign(head: bytes, name: str) -> None:
     """Raise an error if the file is empty or in an unsupported format that is common."""
     if not head.strip():

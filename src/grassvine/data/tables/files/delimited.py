@@ -48,8 +48,8 @@ def read_delimited(
     watch: Watch | None = None,
 ) -> "tuple[pl.DataFrame, tuple[str, ...], Sequence[int]]":
     """Read text into a frame; return it, notes on what was assumed, and the line of each row."""
-    text = _head(data, name, first_line)
-    dialect = _sniff(text, name, separator, header)
+    text = head_of(data, name, first_line)
+    dialect = sniff(text, name, separator, header)
     with noting(dialect.assumed):
         return _read(data, text, name, dialect, first_line, part_of(watch, 0.0, 1.0))
 
@@ -60,7 +60,7 @@ def _read(
     import polars as pl
 
     separator = dialect.separator
-    names = _names(records(text, separator)[0], dialect.header, name)
+    names = column_names(records(text, separator)[0], dialect.header, name)
     require_memory(FIELD_BYTES * len(names) * (1 + data.count(b"\n")), name, DataError)
     one_byte = len(separator.encode()) == 1
     try:
@@ -119,7 +119,7 @@ def _reader(text: str, separator: str) -> Any:
     return csv.reader(io.StringIO(text, newline=""), delimiter=separator)
 
 
-def _head(data: bytes, name: str, first_line: int) -> str:
+def head_of(data: bytes, name: str, first_line: int) -> str:
     """Return the first lines, decoded."""
     head = data[:SAMPLE_BYTES]
     if b"\0" in head:
@@ -137,7 +137,8 @@ def _head(data: bytes, name: str, first_line: int) -> str:
         _refuse_encoding(data, name, cause.start, first_line)
 
 
-def _sniff(text: str, name: str, separator: str | None, header: bool | None) -> Dialect:
+def sniff(text: str, name: str, separator: str | None, header: bool | None) -> Dialect:
+    """Return separator and header as given or as detected."""
     assumed = []
     if separator is None:
         separator = _separator(text, name)
@@ -204,7 +205,8 @@ def _has_header(sample: list[Record]) -> bool:
     return not any(is_number(name) for name in first)
 
 
-def _names(first: Record, header: bool, name: str) -> list[str]:
+def column_names(first: Record, header: bool, name: str) -> list[str]:
+    """Return the names of the columns, from the first record if it is a header."""
     if not header:
         return [f"column {k}" for k in range(1, len(first) + 1)]
     names = [field.strip() for field in first]

@@ -45,7 +45,7 @@ def numbers_of(column: "pl.Series") -> "pl.Series":
     """
     import polars as pl
 
-    whole = _whole(column)
+    whole = integers_of(column)
     if whole is not None:
         return whole
     bare = column.str.strip_chars()
@@ -53,14 +53,15 @@ def numbers_of(column: "pl.Series") -> "pl.Series":
     number = fields.to_series().alias(column.name)
     if not number.str.contains(NUMBER).all() or number.null_count() == len(number):
         return column
-    whole = _whole(number)
+    whole = integers_of(number)
     if whole is not None:
         return whole
     real = number.cast(pl.Float64, strict=False)
     return column if real.null_count() > number.null_count() else real
 
 
-def _whole(column: "pl.Series") -> "pl.Series | None":
+def integers_of(column: "pl.Series") -> "pl.Series | None":
+    """Convert a column of text to Int64 if all fields are integers in their usual notation."""
     import polars as pl
 
     whole = column.cast(pl.Int64, strict=False)

@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING
 
 from grassvine.data.tables.files.arrow_size import arrow_size
 from grassvine.data.tables.files.content import (
+    BYTE_ORDER_MARK,
+    BYTE_ORDER_MARKS,
     LONGEST_LINE,
     ZIP,
     as_utf8,
     decompressed,
     extract_table,
+    is_foreign,
     refuse_foreign,
     without_rows,
 )
@@ -28,8 +31,10 @@ from grassvine.data.tables.files.json_lines import (
     read_json_list,
 )
 from grassvine.data.tables.files.parquet_size import parquet_size
+from grassvine.data.tables.files.streamed import stream_delimited
 from grassvine.foundations.errors import DataError, noting
 from grassvine.foundations.memory import require_memory
+from grassvine.foundations.options import whole_number
 from grassvine.foundations.watch import Watch, part_of
 
 if TYPE_CHECKING:
@@ -40,6 +45,7 @@ COPIES = 2
 JSON_COPIES = 8  # of the text: every value becomes a Python object
 DECODED = 0.1  # the share of loading and decoding a CSV file; measured with seven million rows
 
+JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
 FORMATS = "CSV, TSV, Parquet, Feather or JSON"
 READERS = {b"PAR1": "read_parquet", b"ARROW1": "read_ipc", b"\xff\xff\xff\xff": "read_ipc_stream"}
 UNSUPPORTED = {
@@ -93,6 +99,12 @@ def read_table(
     notation: 007, +49170 and integers of 2⁶³ or more are ids and stay text.
     """
     name = "standard input" if os.fspath(source) == "-" else str(source)
+    whole_number("skip_rows", skip_rows, least=0, error=DataError)
+    if encoding is None and _is_plain_text(source):
+        with open(source, "rb") as file:
+            streamed = stream_delimited(file, name, separator, header, 1 + skip_rows, watch)
+        if streamed is not None:
+            return Table(*streamed)
     data, member = _content(source), name
     assumed: tuple[str, ...] = ()
     if data.startswith(ZIP):
@@ -115,7 +127,7 @@ def read_table(
     by_suffix = Path(member.removesuffix(".gz")).suffix.lower()
     with noting(assumed):
         is_list = is_json_list(data)
-        if is_list or is_json_lines(data) or by_suffix in (".json", ".jsonl", ".ndjson"):
+        if is_list or is_json_lines(data) or by_suffix in JSON_SUFFIXES:
             require_memory(JSON_COPIES * len(data), name, DataError)
             if is_list:
                 return Table(read_json_list(data, name), assumed)
@@ -126,6 +138,19 @@ def read_table(
             )
             assumed += more
     return Table(frame, assumed, lines)
+
+
+def _is_plain_text(source: str | os.PathLike[str]) -> bool:
+    """Return whether a file may be delimited text in UTF-8; else its content tells what it is."""
+    try:
+        with open(source, "rb") as file:
+            head = file.read(LONGEST_LINE).removeprefix(BYTE_ORDER_MARK)
+            require_memory(COPIES * os.fstat(file.fileno()).st_size, str(source), DataError)
+    except OSError:
+        return False
+    if head.startswith((*READERS, *UNSUPPORTED, *BYTE_ORDER_MARKS)):
+        return False
+    return not is_foreign(head) and Path(source).suffix.lower() not in JSON_SUFFIXES
 
 
 def _content(source: str | os.PathLike[str]) -> bytes:
