@@ -18,7 +18,7 @@ Values: TypeAlias = NDArray[np.float32] | Array
 
 AT_ONCE = 2**20
 # Sums of floats depend on how they are divided, so tables up to this size are not divided.
-SUMMED_AT_ONCE = 2**23
+SUMMED_AT_ONCE = 2**21
 
 
 def total(values: Values, function: Callable[[Array], Any]) -> float:

@@ -4,6 +4,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+from grassvine.data.stored.mapped_table import is_mapped_table, open_ratings
 from grassvine.data.tables.files import read_table
 from grassvine.data.tables.files.content import BYTE_ORDER_MARK, LONGEST_LINE
 from grassvine.data.tables.rating_input import Missing, Scale, ratings_from_frame
@@ -43,8 +44,8 @@ def read_ratings(
     ----------
     source : path, "-" or name
         A table with one row per rating in a format of :func:`read_table`, a file of Netflix or
-        Jester, a folder of published ratings, or the name of a published data set. An existing
-        file takes precedence over a name.
+        Jester, a folder of published ratings or of :func:`store_ratings`, or the name of a
+        published data set. An existing file takes precedence over a name.
     separator, skip_rows, encoding
         See :func:`read_table`.
     user, item, rating, agent, duplicates, missing, scale, shared_users
@@ -63,6 +64,9 @@ def read_ratings(
     """
     name = os.fspath(source)
     chosen = [column for column in (user, item, rating, agent) if column is not None]
+    if name != "-" and is_mapped_table(Path(name)):
+        _refuse_columns(name, chosen)
+        return open_ratings(name)
     published = published_table(name, chosen, watch)
     if published is not None:
         return published
