@@ -48,6 +48,12 @@ def write(path: Path, known: Mapping[str, Result]) -> None:
     for row in TITLES:
         if row in known:
             lines += section(row, known[row])
+    for row in TITLES:
+        if row not in known:
+            lines += [
+                f"Not measured yet: {TITLES[row]}, `python -m benchmarks.libraries {row}`.",
+                "",
+            ]
     curved = [row for row in TITLES if row in known and "curves" in known[row]]
     if curved:
         panels = [_panel(TITLES[row], known[row]["curves"]) for row in curved]

@@ -40,6 +40,7 @@ def test_the_page_says_where_ours_is_slower_or_not_as_good(tmp_path: Path) -> No
     page.write(tmp_path / "speed.md", {"ratings": result})
     text = (tmp_path / "speed.md").read_text()
     assert "| made 1.0 | 0.8004 | 4.00 | 4.00 | 100 | b | 1.50 | 1.50 | 100 | 0.38 |" in text
+    assert "Not measured yet: The paper's Case 1" in text
     assert "not reached" in text and "x is left out: no wheel" in text
     assert (tmp_path / "images" / page.PICTURE).is_file()
 
