@@ -8,7 +8,7 @@ import numpy as np
 
 from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array, Indices
-from grassvine.foundations.parallel import map_in_order
+from grassvine.foundations.parallel import results_in_order
 from grassvine.foundations.watch import Watch
 
 MAX_BLOCKS = 64
@@ -64,14 +64,12 @@ def add_blocks(
         run(block, sums)
         return sums
 
-    parts: list[list[Array]] = []
-    at_once = len(blocks) if watch is None else threads
-    for first in range(0, len(blocks), at_once):
-        parts += map_in_order(fill, blocks[first : first + at_once], threads)
+    total: list[Array] = []
+    for done, part in enumerate(results_in_order(fill, blocks, threads), 1):
+        total = total or part
+        if part is not total:
+            for array, more in zip(total, part, strict=True):
+                array += more
         if watch is not None:
-            watch(len(parts) / len(blocks))
-    total, *rest = parts
-    for part in rest:
-        for array, more in zip(total, part, strict=True):
-            array += more
+            watch(done / len(blocks))
     return total
