@@ -36,6 +36,7 @@ help:  ## list the targets
 	@touch $@
 
 demo: .venv/installed  ## install grassvine and run its demo: six agents complete images with erased pixels
+	@$(BIN)/grassvine doctor --warm > /dev/null # compiles all kernels, once
 	$(BIN)/grassvine demo
 
 docs: .venv/installed-docs  ## build the documentation site in docs/_build/html

@@ -19,6 +19,12 @@ def doctor(
     ] = "local",
     address: options.Address = None,
     checkpoints: options.Checkpoints = None,
+    warm: Annotated[
+        bool,
+        typer.Option(
+            "--warm", help="Compile all kernels into the cache, so that no command has to."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Report versions, BLAS, threads, caches, data folders, disk space and missing extras."""
@@ -26,6 +32,11 @@ def doctor(
     from grassvine.report.doctor import diagnose
 
     EngineOptions(engine=engine, address=address, checkpoints=checkpoints)  # only to validate
+    if warm:
+        from grassvine.jobs.warm import compile_kernels
+
+        with progress("compiling kernels") as bar:
+            compile_kernels(bar.update)
     found = diagnose()
     cluster = None
     if engine == RAY:

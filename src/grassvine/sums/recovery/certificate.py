@@ -63,7 +63,7 @@ def estimated_error(
         return (
             data[problem].item_blocks(point.basis),
             known.item_counts().astype(np.float64),
-            _user_traces(known, point.basis),
+            user_traces(known, point.basis),
             float(np.count_nonzero(np.diff(known.starts))),
         )
 
@@ -84,7 +84,7 @@ def _singular_values(point: Point) -> tuple[Array, Array]:
     return np.sqrt(squares[kept]), axes[:, kept]
 
 
-def _user_traces(ratings: Ratings, basis: Array) -> float:
+def user_traces(ratings: Ratings, basis: Array) -> float:
     """Return Σ tr S_j⁻¹ over users with ratings."""
     from grassvine.sums.recovery import _kernels  # numba takes most of a second to import
 
