@@ -2,8 +2,9 @@
 
     python tools/trace_complete.py [--calls]
 
-The command is ``complete ratings.csv --rank 3 --agents 5 --holdout .2 -o model`` on a small table.
-It runs once before it is traced, so that kernels are compiled and modules imported. Functions are
+The command is ``complete ratings.csv --rank 3 --agents 5 --holdout .2 -o model`` on a small table,
+with the default method, and with ``--method map --no-learn-choices``, which fits a single model. It
+runs once before it is traced, so that kernels are compiled and modules imported. Functions are
 listed in the order of their first call; comprehensions belong to their function. ``foundations``
 (validation, errors, random streams), which every package calls, is left out. A file counts if one
 of its functions is called. A change is a function whose top-level package differs from that of the
@@ -55,27 +56,34 @@ def package(file: str) -> str:
     return file.split("/")[0]
 
 
-def main() -> None:
-    """Trace the command and print the counts."""
+def traced(options: str) -> Trace:
+    """Return the trace of the second run of a command on a small table."""
     trace = Trace()
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder) / "ratings.csv"
         write_table(table)
         for number, profile in enumerate((None, trace)):
-            command = f"complete {table} --rank 3 --agents 5 --holdout .2 -o {folder}/{number}"
+            command = f"complete {table} {options} -o {folder}/{number}"
             sys.setprofile(profile)
             try:
                 app(command.split(), standalone_mode=False)
             finally:
                 sys.setprofile(None)
-    files = list(trace.functions.values())
-    changes = sum(package(one) != package(other) for one, other in pairwise(files))
-    if "--calls" in sys.argv:
-        last = ""
-        for code, file in trace.functions.items():
-            print("" if package(file) == last else "\n", f"{file}:{code.co_qualname}", sep="")
-            last = package(file)
-    print(f"{len(set(files))} files, {changes} changes of package, {len(files)} functions")
+    return trace
+
+
+def main() -> None:
+    """Trace the command with two methods and print the counts."""
+    for method in ("--method bayes", "--method map --no-learn-choices"):
+        trace = traced(f"--rank 3 --agents 5 --holdout .2 {method}")
+        files = list(trace.functions.values())
+        changes = sum(package(one) != package(other) for one, other in pairwise(files))
+        if "--calls" in sys.argv:
+            last = ""
+            for code, file in trace.functions.items():
+                print("" if package(file) == last else "\n", f"{file}:{code.co_qualname}", sep="")
+                last = package(file)
+        print(f"{method}: {len(set(files))} files, {changes} changes of package")
 
 
 if __name__ == "__main__":
