@@ -130,7 +130,7 @@ IN_A_CALLBACK = """
             Gone()"""
 
 
-@pytest.mark.parametrize("module", ["typer", "grassvine.cli.app", "numpy", "sklearn"])
+@pytest.mark.parametrize("module", ["typer", "grassvine.cli.app", "numpy", "safetensors"])
 @pytest.mark.parametrize("action", [PLAINLY, AS_IMPORT_ERROR, IN_A_CALLBACK])
 def test_ctrl_c_during_imports_ends_with_130_and_no_traceback(module: str, action: str) -> None:
     code = INTERRUPT.format(module=module, action=action) + CALL

@@ -20,6 +20,7 @@ from grassvine.jobs.completion import CompletionJob
 from grassvine.jobs.implicit import ImplicitJob
 from grassvine.jobs.warm import compile_kernels
 
+COMPILES = ("njit", "_kernels import")  # what a module with compiled functions contains
 ENTRY = "from grassvine.cli import main; main()"
 
 
@@ -37,7 +38,7 @@ def modules() -> Iterator[str]:
     """The modules in whose source something is compiled."""
     for found in pkgutil.walk_packages(grassvine.__path__, "grassvine."):
         source = Path(grassvine.__path__[0], *found.name.split(".")[1:]).with_suffix(".py")
-        if source.exists() and any(word in source.read_text() for word in ("njit", "_compiled")):
+        if source.exists() and any(word in source.read_text() for word in COMPILES):
             yield found.name
 
 
@@ -57,7 +58,7 @@ def warm() -> dict[str, Any]:
 
 
 def test_every_kernel_is_compiled(warm: dict[str, Any]) -> None:
-    assert len(warm) > 25
+    assert len(warm) > 20
     compiled = {id(kernel) for kernel in warm.values() if kernel.signatures}
     # What is read from the cache contains the functions that it calls.
     inside = {id(one) for kernel in warm.values() if kernel.signatures for one in called_by(kernel)}
@@ -100,7 +101,7 @@ def test_after_doctor_warm_no_command_writes_to_the_cache(tmp_path: Path) -> Non
 
     grassvine_("doctor", "--warm")
     before = files()
-    assert len(before) > 50
+    assert len(before) >= 30  # an index and code of each kernel
     table = write_ratings(tmp_path / "ratings.csv", rating_lines())
     grassvine_("complete", table, "--holdout", 0.2, "-o", "model")
     grassvine_("recommend", "model", "-o", "best.csv")
