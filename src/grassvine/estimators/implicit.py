@@ -1,14 +1,12 @@
 """Recommendations from what users choose: clicks, purchases, plays."""
 
 import os
-import warnings
 from collections.abc import Mapping
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Literal, Self
 
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from grassvine.data import Ids
 from grassvine.data.stored import RatingDataset
 from grassvine.data.tables.conversion import backend_of, has_column, to_backend
 from grassvine.data.tables.event_input import EventColumns, as_event_table
@@ -22,26 +20,22 @@ from grassvine.estimators.callbacks import CallbackSupport, fit_with_callbacks
 from grassvine.estimators.fitted import set_run_attributes
 from grassvine.estimators.persistence import PersistentEstimator
 from grassvine.estimators.random_state import RandomState, as_seed
-from grassvine.fits.options import as_engine, as_network
-from grassvine.foundations.errors import DataError, Option, UnknownIdWarning
-from grassvine.foundations.options import one_of, whole_number
+from grassvine.fits.events import (
+    EventSource,
+    fit_events,
+    identified_users,
+    rank_and_method,
+    with_events,
+)
+from grassvine.fits.options import as_engine
+from grassvine.foundations.errors import DataError
 from grassvine.models import RankingModel
 from grassvine.models.ranking_measures import RankingMeasures, measure_ranking
 from grassvine.models.ranking_model import Explanation
-from grassvine.models.ranking_parts import RankedItems, RankedUsers
-from grassvine.models.scorers import FactorScorer, RegressionScorer, Scorer
 from grassvine.models.unknown import OnUnknown
 from grassvine.networks import Network
-from grassvine.problems.parts import problems_of
-from grassvine.protocol import Method
-from grassvine.runs import Plan, Run, run
-from grassvine.sums import EASE, ImplicitFactorization, ImplicitModel, ImplicitProblem
-from grassvine.sums.implicit.ease import ItemRegressions
-from grassvine.sums.implicit.strengths import default_rank
 
-METHODS = ("factors", "ease")
 NEW_USER = "new"  # the id of a user whose events are passed to fold_in without one
-EventSource: TypeAlias = EventTable | RatingDataset
 
 
 class ImplicitRecommender(CallbackSupport, PersistentEstimator, BaseEstimator):  # type: ignore[misc]
@@ -177,26 +171,25 @@ class ImplicitRecommender(CallbackSupport, PersistentEstimator, BaseEstimator): 
             The counts, if ``X`` contains only users and items.
         """
         table = self._source(X, y)
-        _require_enough(table)
-        parts, backend = table.split(self.agents), backend_of(X)
-        rank, method = self._method(table)
-        engine, seed = as_engine(self.engine), as_seed(self.random_state)
-        observers = (*self._slot_observers(), *self._user_observers(method))
-        network = as_network(self.network, len(parts), method)
-        plan = Plan(len(table.items), rank, network, method, seed=seed)
-        problems = problems_of(parts, ImplicitProblem)
-        result = run(plan, problems, engine=engine, observers=observers)
-        self._slots_done()
-        set_run_attributes(self, result)
-        shared = RankedItems(table.items, table.counts, scorer_of(result))
-        users = (
-            None if isinstance(table, RatingDataset) else RankedUsers(table.users, table.ratings)
+        parts = table.split(self.agents)
+        rank, method = rank_and_method(self, table)
+        fitted = fit_events(
+            table,
+            parts,
+            rank,
+            method,
+            network=self.network,
+            seed=as_seed(self.random_state),
+            engine=as_engine(self.engine),
+            observers=(*self._slot_observers(), *self._user_observers(method)),
         )
-        self.model_ = RankingModel(shared, users)
+        self._slots_done()
+        set_run_attributes(self, fitted.run)
+        self.model_ = fitted.model
         self.assumed_, self.data_hash_ = table.assumed, table.digest()
         self.n_users_, self.n_items_ = table.n_users, len(table.items)
         self.n_events_, self.n_agents_ = table.n_ratings, len(parts)
-        self.rank_, self.backend_ = shared.scorer.rank, backend
+        self.rank_, self.backend_ = self.model_.shared.scorer.rank, backend_of(X)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -212,21 +205,7 @@ class ImplicitRecommender(CallbackSupport, PersistentEstimator, BaseEstimator): 
         """
         check_is_fitted(self, "model_")
         table = self._table(X, y, self._owner_column(X))
-        users, model = self._identified_users(table), self.model_
-        if isinstance(model.shared.scorer, FactorScorer):
-            model = model.with_items(users, table.items, table.ratings)
-        added = model.with_users(users, table.items, table.ratings, unknown_items="drop")
-        if added.n_dropped:
-            warnings.warn(
-                UnknownIdWarning(
-                    f"{added.n_dropped} of {table.n_ratings} events are of items that the model "
-                    "does not know, and were left out; fit again, or use ",
-                    Option("method", "factors"),
-                    ".",
-                ),
-                stacklevel=2,
-            )
-        self.model_ = added.model
+        self.model_ = with_events(self.model_, table)
         return self
 
     def recommend(
@@ -303,7 +282,8 @@ class ImplicitRecommender(CallbackSupport, PersistentEstimator, BaseEstimator): 
         """
         check_is_fitted(self, "model_")
         table = self._table(_of_one_user(events), None, self._owner_column(events))
-        return self.model_.fold_in(self._identified_users(table), table.items, table.ratings).model
+        users = identified_users(self.model_, table)
+        return self.model_.fold_in(users, table.items, table.ratings).model
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean nDCG@100 over users of held-out events; see :meth:`measure`."""
@@ -322,22 +302,8 @@ class ImplicitRecommender(CallbackSupport, PersistentEstimator, BaseEstimator): 
         """
         check_is_fitted(self, "model_")
         table = self._table(X, y, self._owner_column(X))
-        return measure_ranking(
-            self.model_, self._identified_users(table), table.items, table.ratings, k
-        )
-
-    def _method(self, table: EventSource) -> tuple[int, Method]:
-        """Return the rank of the plan, and the method."""
-        if one_of("method", self.method, METHODS) == "ease":
-            return 1, EASE(self.regularization)  # a plan has at least rank 1
-        n_items = len(table.items)
-        why = f"the table has {n_items} items"
-        rank = (
-            default_rank(table.n_ratings, table.n_users, n_items)
-            if self.rank == "auto"
-            else whole_number("rank", self.rank, least=1, most=n_items, why=why)
-        )
-        return rank, ImplicitFactorization(self.unobserved, self.regularization)
+        users = identified_users(self.model_, table)
+        return measure_ranking(self.model_, users, table.items, table.ratings, k)
 
     def _source(self, X: Any, y: Any) -> EventSource:
         if not isinstance(X, RatingDataset):
@@ -365,12 +331,6 @@ class ImplicitRecommender(CallbackSupport, PersistentEstimator, BaseEstimator): 
         column = self.agents
         return column if isinstance(column, str) and has_column(X, column) else None
 
-    def _identified_users(self, table: EventTable) -> Ids:
-        """Return the users, with their owners if the model identifies users by id and owner."""
-        private = self.model_.private
-        by_owner = private is not None and private.users.owners is not None
-        return table.users_with_owners if by_owner else table.users
-
     def _take(self, model: RankingModel, *, named: bool = False) -> None:
         """Set the fitted attributes from a saved model."""
         self.model_ = model
@@ -383,25 +343,6 @@ class ImplicitRecommender(CallbackSupport, PersistentEstimator, BaseEstimator): 
         tags.input_tags.string = True
         tags.target_tags.required = False
         return tags
-
-
-def scorer_of(result: Run) -> Scorer:
-    """Return the scorer of any agent; all are equal."""
-    state = result.states[0]
-    if isinstance(result.plan.method, EASE):
-        return RegressionScorer(ItemRegressions.from_arrays(state))
-    return FactorScorer(ImplicitModel.from_arrays(state))
-
-
-def _require_enough(table: EventSource) -> None:
-    """Refuse tables in which nothing can be ranked."""
-    if table.n_ratings < 2 or len(table.items) < 2 or table.n_users < 2:
-        raise DataError(
-            f"the table has {table.n_ratings} event{'s' * (table.n_ratings != 1)} of "
-            f"{table.n_users} user{'s' * (table.n_users != 1)} with {len(table.items)} "
-            f"item{'s' * (len(table.items) != 1)}; recommendations need two users and two items or "
-            "more."
-        )
 
 
 def _of_one_user(events: Any) -> Any:

@@ -13,12 +13,14 @@ from grassvine.data.tables.event_table import EventSplit, EventTable
 from grassvine.data.tables.rating_input import Missing
 from grassvine.data.tables.rating_table import SharedUsers
 from grassvine.datasets import read_events
-from grassvine.estimators.implicit import ImplicitRecommender
+from grassvine.fits.events import fit_events, identified_users, rank_and_method, with_events
 from grassvine.foundations.errors import Option, PlanError
 from grassvine.foundations.watch import Watch
 from grassvine.jobs.base import EngineOptions, JobResult, run_report, stopwatch
 from grassvine.jobs.ranking_methods import RankingSetting, popularity
 from grassvine.metrics import found, ndcg
+from grassvine.models import RankingModel
+from grassvine.models.ranking_measures import measure_ranking
 from grassvine.protocol import Observer
 
 PLACES = (10, 100)  # of the measures in the report
@@ -26,7 +28,9 @@ PLACES = (10, 100)  # of the measures in the report
 
 @dataclass(frozen=True, slots=True)
 class ImplicitJob(EngineOptions):
-    """Specification of an :class:`ImplicitRecommender` fit and its evaluation.
+    """Specification of a fit to events and its evaluation.
+
+    It has the parameters of :class:`ImplicitRecommender`.
 
     Parameters
     ----------
@@ -87,33 +91,39 @@ class ImplicitJob(EngineOptions):
         split: EventSplit | None = None
         if self.holdout and isinstance(data, EventTable):
             split = data.split_for_test(self.split, self.holdout, self.seed)
+        train = data if split is None else split.train
+        parts = train.split(self.agents)
         with stopwatch() as spent:
-            estimator = ImplicitRecommender(
-                self.rank,
-                method=self.method,
-                agents=self.agents,
+            engine = self.make_engine()
+            rank, method = rank_and_method(self, train)
+            fitted = fit_events(
+                train,
+                parts,
+                rank,
+                method,
                 network=self.network,
-                unobserved=self.unobserved,
-                regularization=self.regularization,
-                engine=self.make_engine(),
-                random_state=self.seed,
+                seed=self.seed,
+                engine=engine,
+                observers=observers,
             )
-            estimator.set_observers(*observers).fit(data if split is None else split.train)
-        measured = {} if split is None else _measured(estimator, split)
+        model = fitted.model
+        if split is not None and split.known is not None:
+            model = with_events(model, split.known)
+        measured = {} if split is None else _measured(model, split)
         report = {
-            "n_users": estimator.n_users_,
-            "n_items": estimator.n_items_,
+            "n_users": train.n_users,
+            "n_items": len(train.items),
             "n_events": data.n_ratings,
             "n_held_out": 0 if split is None else split.test.n_ratings,
-            "n_agents": estimator.n_agents_,
+            "n_agents": len(parts),
             "network": self.network,
-            "rank": estimator.rank_,
+            "rank": model.shared.scorer.rank,
             "method": self.method,
             "seed": self.seed,
             **{name: measured.get(name) for name in _NAMES},
-            **run_report(estimator.run_, spent),
+            **run_report(fitted.run, spent),
         }
-        return JobResult(estimator.model_, estimator.run_, report, data.digest(), data.assumed)
+        return JobResult(model, fitted.run, report, data.digest(), data.assumed)
 
     def _dataset(self, watch: Watch | None) -> RatingDataset:
         """Return the dataset whose parts the agents will read."""
@@ -152,11 +162,10 @@ _NAMES = (
 )
 
 
-def _measured(estimator: ImplicitRecommender, split: EventSplit) -> dict[str, Any]:
+def _measured(model: RankingModel, split: EventSplit) -> dict[str, Any]:
     """Return measures of the recommendations to test users, and the nDCG of popularity."""
-    if split.known is not None:
-        estimator.partial_fit(split.known)
-    at = {k: estimator.measure(split.test, k=k) for k in PLACES}
+    test, users = split.test, identified_users(model, split.test)
+    at = {k: measure_ranking(model, users, test.items, test.ratings, k) for k in PLACES}
     table, given = split.test.ratings, split.given.ratings
     tested = np.flatnonzero((np.diff(table.starts) > 0) & (np.diff(given.starts) > 0))
     relevant = table.choose_users(tested)

@@ -8,7 +8,6 @@ import numpy as np
 
 from grassvine.data.ratings import Ratings
 from grassvine.data.tables.event_table import EventSplit
-from grassvine.estimators.implicit import ImplicitRecommender
 from grassvine.foundations.arrays import Array, Indices
 from grassvine.foundations.errors import DataError
 from grassvine.foundations.extras import load_extra
@@ -35,6 +34,8 @@ RankedMethod = Callable[[EventSplit, Indices, int, RankingSetting], Indices]
 
 def _ours(method: str) -> RankedMethod:
     def lists(split: EventSplit, users: Indices, k: int, setting: RankingSetting) -> Indices:
+        from grassvine.estimators.implicit import ImplicitRecommender  # scikit-learn imports slowly
+
         estimator = ImplicitRecommender(
             setting.rank,
             method=method,
