@@ -16,12 +16,17 @@ print("imported", *sorted(slow & set(sys.modules)))
 """
 
 
-@pytest.mark.parametrize("options", [(), ("--method", "gossip", "--agents", "2")])
-def test_complete_needs_no_scikit_learn(tmp_path: Path, options: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [("complete", ()), ("complete", ("--method", "gossip", "--agents", "2")), ("implicit", ())],
+)
+def test_fits_of_ratings_and_events_need_no_scikit_learn(
+    tmp_path: Path, command: str, options: tuple[str, ...]
+) -> None:
     table = write_ratings(tmp_path / "ratings.csv", rating_lines())
-    command = ["complete", str(table), *options, "--run", "run", "-o", "model", "--holdout", "0.2"]
+    output = ("--run", "run", "-o", "model", "--holdout", "0.2")
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, *command],
+        [sys.executable, "-c", SCRIPT, command, str(table), *options, *output],
         check=True,
         capture_output=True,
         cwd=tmp_path,
