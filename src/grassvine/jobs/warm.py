@@ -2,8 +2,8 @@
 
 Numba compiles a kernel when it is first called, for the types that it is called with. So every fit
 that has kernels is run on a table of a few ratings, once with ratings that float32 represents and
-once with others. Recovery of a table without noise calls its kernels only where a descent fails, so
-they are called directly.
+once with others. What these fits do not call is called directly: recovery of a table without noise
+starts where a descent fails.
 """
 
 import math
@@ -45,7 +45,7 @@ def compile_kernels(watch: Watch | None = None) -> None:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 job.learn(table)
-            _recover(table.ratings)
+            _call_others(table.ratings)
             done((number + 1) / len(jobs))
 
 
@@ -60,12 +60,14 @@ def _jobs(table: str) -> Iterator[Job]:
     yield ImplicitJob(table, method="ease")
 
 
-def _recover(ratings: Ratings) -> None:
-    """Call the kernels of recovery."""
+def _call_others(ratings: Ratings) -> None:
+    """Call the kernels of recovery, and that of the Hessian, which only RTRMC calls."""
     counts = Counts(ratings.n_users, ratings.n_values, 1.0)
     direction = np.full(ratings.n_items, 1.0 / math.sqrt(ratings.n_items))
     model = empty_posterior(ratings.n_items, counts).appended(direction, 1.0, counts)
-    pass_over(CompletionProblem(ratings), model)
+    problem = CompletionProblem(ratings)
+    pass_over(problem, model)
+    problem.hessian_product(model.basis, model.basis)
     user_traces(ratings, model.basis)
 
 
