@@ -21,6 +21,8 @@ from grassvine.foundations.watch import Watch, part_of
 from grassvine.jobs.base import Job
 from grassvine.jobs.completion import CompletionJob
 from grassvine.jobs.implicit import ImplicitJob
+from grassvine.models import RankingModel, RatingsModel
+from grassvine.models.persistence.forms import Model
 from grassvine.problems import CompletionProblem
 from grassvine.sums.recovery.certificate import user_traces
 from grassvine.sums.recovery.model import Counts, empty_posterior, pass_over
@@ -44,7 +46,7 @@ def compile_kernels(watch: Watch | None = None) -> None:
             table = job.read()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                job.learn(table)
+                _use(job.learn(table).model)
             _call_others(table.ratings)
             done((number + 1) / len(jobs))
 
@@ -58,6 +60,15 @@ def _jobs(table: str) -> Iterator[Job]:
     yield CompletionJob(table, rank=2, method="gossip", agents=2, max_iter=2)
     yield ImplicitJob(table)
     yield ImplicitJob(table, method="ease")
+
+
+def _use(model: Model) -> None:
+    """Recommend items by each score of a model."""
+    if isinstance(model, RankingModel):
+        model.recommend(k=2)
+    elif isinstance(model, RatingsModel):
+        model.recommend(k=2)
+        model.recommend(k=2, score="rating")
 
 
 def _call_others(ratings: Ratings) -> None:
