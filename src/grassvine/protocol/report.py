@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +14,7 @@ class StepReport:
     Methods with a stopping criterion set ``finished`` to the reason; a run ends when all agents
     have finished. ``share`` is the estimated fraction of the run that is done, and ``held_out`` the
     root mean square error of all agents' held-out values, where a method measures it; they are used
-    for displays of progress only and are not recorded.
+    for displays of progress only; they are not recorded, and equal reports may differ in them.
 
     Examples
     --------
@@ -41,8 +41,8 @@ class StepReport:
     messages: int = 0
     bytes: int = 0
     finished: str = ""
-    share: float = math.nan
-    held_out: float = math.nan
+    share: float = field(default=math.nan, compare=False)
+    held_out: float = field(default=math.nan, compare=False)
 
 
 # An observer may return a reason to stop; the run then ends after the current slot.
