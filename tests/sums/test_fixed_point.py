@@ -182,6 +182,26 @@ def test_a_part_that_does_not_fit_asks_for_another_scale_instead_of_wrapping() -
     assert n_rounds == 2 + 3 + 3  # each after the first is sent, sized, and sent again
 
 
+def test_a_long_sum_is_sized_before_it_is_sent_for_the_second_time() -> None:
+    """The first one of a kind is often unlike the others; after the second, sizes are kept."""
+    one, large = np.full(2_000, 1.0), np.full(2_000, 2.0**40)
+    totals, n_rounds = rounds([[one, one], [large, one], [large, large], [one, large]])
+    assert [total[0] for total in totals] == [2.0, 2.0**40 + 1.0, 2.0**41, 2.0**40 + 1.0]
+    assert n_rounds == 2 + 2 + 1 + 1
+
+
+def test_an_agent_that_replayed_a_sum_sizes_the_next_like_the_others() -> None:
+    def second_of(agent: FixedPointSummation) -> Addends:
+        return agent.begin(1, "sum", np.full(2_000, 3.0), [(2_000,)], wide=False, bound=0.0)
+
+    first, replayed = FixedPointSummation(0, 2), FixedPointSummation(0, 2)
+    first.total(first.begin(0, "sum", np.full(2_000, 1.0), [(2_000,)], wide=False, bound=0.0))
+    assert first.total(first.again()) is not None
+    replayed.replay("sum", first.log_entry())
+    np.testing.assert_array_equal(second_of(first), second_of(replayed))
+    assert second_of(first).size < 100  # votes, not numbers
+
+
 @pytest.mark.parametrize("bound", [3.0, 4.0, 2.0**20, 1e-3])
 def test_a_bound_says_the_scale_and_a_wrong_one_is_not_believed(bound: float) -> None:
     part = np.linspace(-3.0, 3.0, 9)

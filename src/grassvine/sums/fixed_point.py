@@ -25,6 +25,9 @@ their numbers are below 2^e, and whether some number is at least 2^{e−10}. If 
 not fit, or if everybody's is smaller, the total is discarded, and the sum begins again with a
 sizing round. An agent whose part does not fit sends random words (zeros without masks), so the
 discarded total says nothing. So errors are at most N/2·2^{⌈log₂N⌉−52} of the largest part.
+
+The first sum of a kind is often unlike the next, because it is taken at the start of a method. So
+the second one has a sizing round too, if it is so long that this costs less than to send it again.
 """
 
 import math
@@ -40,7 +43,15 @@ from grassvine.foundations.errors import DataError, MessageError
 from grassvine.protocol.agent import State
 from grassvine.protocol.message import WordShape
 from grassvine.protocol.restore import as_counts
-from grassvine.sums.scales import FIRST_WINDOW, N_LEVELS, STEP, ZERO, Scaling, top_of
+from grassvine.sums.scales import (
+    FIRST_WINDOW,
+    N_LEVELS,
+    STEP,
+    ZERO,
+    Scaling,
+    top_of,
+    windows_around,
+)
 from grassvine.sums.summation import Addends, Sizes, require_size
 
 TOTAL_BITS = 62  # of the largest total, without its sign
@@ -48,6 +59,8 @@ TOTAL_BITS = 62  # of the largest total, without its sign
 SMALL, SMALL_WIDE = 10, 60
 # Sums of so few numbers are wide; the first of a kind begins with this e, without a sizing round.
 FEW, FIRST_EXPONENT = 4, 40
+# The second sum of a kind is sized too if it has at least so many numbers per vote.
+LONG = 100
 MAX_ROUNDS = 48  # of one sum: the largest and smallest floats take at most 36
 
 STRAYS = (
@@ -98,7 +111,8 @@ class FixedPointSummation:
         self.n_rounds = 0
         self._part_bits = TOTAL_BITS - math.ceil(math.log2(n_agents))
         self._masks = masks or NoMasks()
-        self._exponents: dict[tuple[str, int], tuple[int, ...]] = {}  # by kind of sum
+        # By kind of sum: the exponents of the last one, and how many there were.
+        self._exponents: dict[tuple[str, int], tuple[tuple[int, ...], int]] = {}
         self._kind = "", 0
         self._number = 0
         self._arrays: list[Array] = []
@@ -128,7 +142,10 @@ class FixedPointSummation:
         if not part.size:  # the end of the program, when only totals are forwarded
             self._scaling = Scaling(0, (), ())
         elif (known := self._exponents.get(self._kind)) is not None:
-            self._scaling = Scaling(0, known, ())
+            exponents, n_sums = known
+            long = part.size >= LONG * (1 + N_LEVELS) * len(sizes)
+            sized = n_sums == 1 and long and not bound
+            self._scaling = Scaling(0, exponents, windows_around(exponents) if sized else ())
         elif bound:
             self._scaling = Scaling(0, (math.frexp(bound)[1],) * len(sizes), ())
         elif self._wide and not wide:
@@ -159,7 +176,7 @@ class FixedPointSummation:
         if too_large or any(too_small):
             self._scaling = scaling.sizing()
             return None
-        self._exponents[self._kind] = scaling.exponents
+        self._keep(self._kind, scaling.exponents)
         return self._as_floats(numbers.view(np.int64).reshape(1 + self._wide, -1))
 
     def again(self) -> Addends:
@@ -179,7 +196,11 @@ class FixedPointSummation:
     def replay(self, name: str, log_entry: State) -> None:
         """Take the exponents of an earlier sum."""
         exponents = tuple(int(e) for e in np.ravel(log_entry["exponents"]))
-        self._exponents[name, len(exponents)] = exponents
+        self._keep((name, len(exponents)), exponents)
+
+    def _keep(self, kind: tuple[str, int], exponents: tuple[int, ...]) -> None:
+        _, n_sums = self._exponents.get(kind, ((), 0))
+        self._exponents[kind] = exponents, n_sums + 1
 
     def snapshot(self, partial: Addends, last: Addends) -> State:
         """Return the scaling, and the words in halves, each of which is a float64."""

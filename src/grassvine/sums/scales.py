@@ -1,6 +1,7 @@
 """The scales of fixed-point sums: exponents that all agents find by votes in sizing rounds."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -36,12 +37,7 @@ class Scaling:
 
     def sizing(self) -> "Scaling":
         """Return a search for all exponents, in the windows around the last ones."""
-        windows = tuple(
-            FIRST_WINDOW
-            if e == ZERO
-            else FIRST_WINDOW + (e - STEP - FIRST_WINDOW) // WINDOW * WINDOW
-            for e in self.exponents
-        )
+        windows = windows_around(self.exponents)
         return replace(self, attempt=self.attempt + 1, windows=windows)
 
     def found(self, votes: Words) -> "Scaling":
@@ -83,6 +79,14 @@ class Scaling:
             )
         attempt, rest = values[0], values[1:]
         return cls(attempt, tuple(rest[:n_arrays]), tuple(rest[n_arrays:]))
+
+
+def windows_around(exponents: Sequence[int]) -> tuple[int, ...]:
+    """Return the windows of levels that contain exponents."""
+    return tuple(
+        FIRST_WINDOW if e == ZERO else FIRST_WINDOW + (e - STEP - FIRST_WINDOW) // WINDOW * WINDOW
+        for e in exponents
+    )
 
 
 def top_of(array: Array) -> int:
