@@ -18,9 +18,9 @@ INTERRUPTED = 128 + signal.SIGINT
 
 def main() -> None:
     """Run the command; end with a documented exit code and without a traceback."""
-    # Imports create objects that stay. To look for garbage among them every 700 new ones, and once
-    # more at the end, takes a third of a short command.
-    gc.set_threshold(10_000, 20, 20)
+    # Imports create 300,000 objects that stay. To look for garbage among them every 700 new ones,
+    # and once more at the end, takes a third of a short command.
+    gc.set_threshold(500_000, 20, 20)
     atexit.register(gc.freeze)
     interrupted = False
 

@@ -38,7 +38,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from grassvine.foundations.arrays import Array
 from grassvine.sums.hierarchical.designs import Designs
@@ -139,6 +138,8 @@ def own_sums(designs: Designs, here: Parameters) -> tuple[tuple[Array | float, .
 
 def next_step(here: Parameters, sums: Sequence[Array], n_tasks: float, n_samples: float) -> Step:
     """Return the bound, and the parameters after a step, from the sums over all agents."""
+    from scipy.linalg import solve_triangular  # slow to import, and only this model needs it
+
     (cost, expected, outside), gradient, information, squares = sums
     prior, size = here.prior, len(here.prior.mean)
     information, squares = _symmetric(information, size), _symmetric(squares, size)
