@@ -5,7 +5,7 @@ names the ``src`` folder of another checkout that reads the same files in the sa
 builds hundred million ratings from arrays, and passes over them. ``disk`` stores a table of four
 times ``--limit`` megabytes and fits it in a process that may not allocate more (RLIMIT_DATA). Every
 measurement has a process of its own, imports not counted. Peaks are of the resident memory above
-that of the imports, the files' pages included.
+that of the imports, the files' pages included; "in all" is with the interpreter and the imports.
 """
 
 import argparse
@@ -64,7 +64,8 @@ def measured(action: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
     wall, cpu = time.perf_counter(), time.process_time()
     result = action()
     seconds = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall}
-    return result, {**seconds, "peak": float(peak() - before)}
+    most = peak()
+    return result, {**seconds, "peak": float(most - before), "whole": float(most)}
 
 
 def make(folder: Path) -> None:
@@ -190,9 +191,10 @@ def alone(
 
 
 def show(what: str, found: dict[str, float], **more: object) -> None:
+    own, whole = (found[key] / found["ratings"] for key in ("peak", "whole"))
     print(
         f"{what}: cpu {found['cpu']:.2f} s, wall {found['wall']:.2f} s, "
-        f"peak {found['peak'] / 1e9:.2f} GB = {found['peak'] / found['ratings']:.1f} bytes a rating"
+        f"peak {found['peak'] / 1e9:.2f} GB = {own:.1f} bytes a rating ({whole:.1f} in all)"
         + "".join(f", {key} {value}" for key, value in more.items()),
         flush=True,
     )

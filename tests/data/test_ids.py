@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from grassvine.data.ids import UNKNOWN, Ids
 from grassvine.foundations.errors import DataError
 
-KINDS = {
+KINDS: dict[str, list[Any]] = {
     "text": ["b", "a", "", "a ", "á", "á", "007", "b"],
     "whole": [7, -3, 0, 10**18, 7],
     "fraction": [1.0, 2.5, 1.0],
@@ -45,6 +45,24 @@ def test_the_order_of_rows_does_not_matter(given_ids: list[str], random: Any) ->
     shuffled = random.sample(given_ids, len(given_ids))
     one, other = (Ids.number(order, "user")[0] for order in (given_ids, shuffled))
     assert one.series.to_list() == other.series.to_list()
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "dense"])
+def test_columns_in_chunks_are_numbered_in_parts(
+    monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setattr("grassvine.data.ids.AT_ONCE", 3)
+    given_ids: list[Any] = 5 * KINDS.get(kind, [0, 3, 2, 3])
+    chunks = pl.concat([pl.Series(given_ids[k : k + 4]) for k in range(0, len(given_ids), 4)])
+    assert chunks.n_chunks() > 1
+    columns = [chunks]
+    if kind == "dense":
+        columns.append(chunks.cast(pl.Int32))
+    for one in columns:
+        ids, numbers = Ids.number(one, "user")
+        assert numbers.dtype == np.int32 and ids.at(numbers).to_list() == given_ids
+        assert ids.series.to_list() == sorted(set(given_ids))
+        assert not ids.series.dtype.is_integer() or ids.series.dtype == pl.Int64
 
 
 def test_unknown_ids_have_no_number() -> None:

@@ -9,13 +9,14 @@ and owner. An id alone then stands for its only user; one that has several is re
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grassvine.data.passes import AT_ONCE
 from grassvine.data.places import places
 from grassvine.foundations.arrays import Indices
 from grassvine.foundations.errors import DataError, Option
@@ -52,11 +53,15 @@ class Ids:
         what : str
             What the ids identify, for error messages: ``"user"``.
         """
-        column = as_column(given, what)
+        column = as_column(given, what, narrow=True)
         if _is_dense(column):
-            return _number_by_table(column.to_numpy())
-        ids = cls(column.unique().sort())
-        return ids, ids.numbers(column, what).astype(np.int32)
+            return _number_by_table(column)
+        ids = cls(as_column(column.unique().sort(), what))
+        found = np.empty(len(column), dtype=np.int32)
+        at_once = max(AT_ONCE, len(ids))
+        for part in _parts(len(column), at_once):
+            found[part] = ids.numbers(column[part], what)
+        return ids, found
 
     def numbers(self, given: object, what: str, owners: object = None) -> Indices:
         """Return the index of each id, or ``UNKNOWN`` for unknown ids.
@@ -188,15 +193,21 @@ def _alike(column: "pl.Series", known: "pl.Series", what: str) -> "pl.Series":
     return column.cast(known.dtype)
 
 
-def as_column(given: object, what: str, lines: Sequence[int] | None = None) -> "pl.Series":
+def as_column(
+    given: object, what: str, lines: Sequence[int] | None = None, *, narrow: bool = False
+) -> "pl.Series":
     """Return ids as an unnamed series; integers become Int64, text becomes String.
 
-    ``lines`` are the lines of the ids in a file, for error messages.
+    ``lines`` are the lines of the ids in a file, for error messages. With ``narrow``, Int32 stays
+    as it is.
     """
     import polars as pl
 
     column = _series(given, what).alias("")
-    if column.dtype == pl.Int64 and not column.null_count():
+    if (
+        column.dtype in ((pl.Int64, pl.Int32) if narrow else (pl.Int64,))
+        and not column.null_count()
+    ):
         return column
     if column.dtype in (pl.Categorical, pl.Enum):
         column = column.cast(pl.String)
@@ -261,18 +272,29 @@ def _is_dense(column: "pl.Series") -> bool:
     """Return whether all ids are integers from 0 to the number of rows, exclusive."""
     if not (len(column) and column.dtype.is_integer()):
         return False
-    numbers = column.to_numpy()
-    return bool(numbers.min() >= 0 and numbers.max() < len(numbers))
+    low: Any = column.min()
+    high: Any = column.max()
+    return bool(low >= 0 and high < len(column))
 
 
-def _number_by_table(column: NDArray[np.int64]) -> tuple[Ids, NDArray[np.int32]]:
+def _number_by_table(column: "pl.Series") -> tuple[Ids, NDArray[np.int32]]:
     """Index ids without sorting, which takes a minute and gigabytes for 100 million rows."""
     import polars as pl
 
-    occurs = np.zeros(int(column.max()) + 1, dtype=np.bool_)
-    occurs[column] = True
+    most: Any = column.max()
+    occurs = np.zeros(most + 1, dtype=np.bool_)
+    for part in _parts(len(column), AT_ONCE):
+        occurs[column[part].to_numpy()] = True
     numbers = np.cumsum(occurs, dtype=np.int32) - 1
-    return Ids(pl.Series(np.flatnonzero(occurs))), numbers[column]
+    found = np.empty(len(column), dtype=np.int32)
+    for part in _parts(len(column), AT_ONCE):
+        found[part] = numbers[column[part].to_numpy()]
+    return Ids(pl.Series(np.flatnonzero(occurs))), found
+
+
+def _parts(count: int, at_once: int) -> Iterator[slice]:
+    """Yield slices of rows; a column in chunks is copied when it becomes an array."""
+    return (slice(first, first + at_once) for first in range(0, count, at_once))
 
 
 def _series(given: object, what: str) -> "pl.Series":

@@ -60,6 +60,7 @@ def read_events(
         separator=separator,
         skip_rows=skip_rows,
         encoding=encoding,
+        narrow=True,
         watch=part_of(watch, 0.0, TEXT),
     )
     return events_from_frame(

@@ -75,6 +75,7 @@ def read_ratings(
         separator=separator,
         skip_rows=skip_rows,
         encoding=encoding,
+        narrow=True,
         watch=part_of(watch, 0.0, TEXT),
     )
     return ratings_from_frame(

@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grassvine.data.tables import read_table
+from grassvine.data.tables.files import reader
 from grassvine.data.tables.files.arrow_size import arrow_size
-from grassvine.data.tables.files.parquet_size import parquet_size
+from grassvine.data.tables.files.parquet_size import parquet_groups, parquet_size
 from grassvine.foundations import memory
 from grassvine.foundations.errors import DataError
 
@@ -103,6 +104,18 @@ def test_a_batch_that_is_listed_twice_counts_twice() -> None:
     assert arrow_size(bytes(data)).rows > size.rows
 
 
+def test_groups_of_rows_that_are_not_those_of_the_table_are_refused() -> None:
+    buffer = io.BytesIO()
+    pq.write_table(FRAME.head(1000).to_arrow(), buffer, row_group_size=300)
+    data = buffer.getvalue()
+    assert parquet_groups(data) == [300, 300, 300, 100]
+    # 300 in Thrift's compact form is the varint of 600; as the last field but one of a group
+    place = data.rindex(b"\x16\xd8\x04")
+    altered = data[: place + 1] + b"\xda\x04" + data[place + 3 :]
+    with pytest.raises(ValueError, match="groups of rows are not those of the table"):
+        parquet_groups(altered)
+
+
 BOMBS = {
     "parquet": parquet("zstd", FRAME.select("user", "rating")),
     "arrow": arrow("zstd", FRAME.select("user", "rating")),
@@ -120,8 +133,8 @@ def test_a_table_that_needs_more_than_there_is_is_not_read(
     path.write_bytes(BOMBS[name])
     assert len(read_table(path).frame) == N
     monkeypatch.setattr(memory, "available_memory", lambda: 5_000_000)
-    for reader in ("read_parquet", "read_ipc", "read_ipc_stream", "read_csv", "DataFrame"):
-        monkeypatch.delattr(pl, reader)
+    for name_of_reader in ("read_parquet", "read_ipc", "read_ipc_stream", "read_csv", "DataFrame"):
+        monkeypatch.delattr(pl, name_of_reader)
     with pytest.raises(DataError, match=rf"bomb.{name} needs about .* MB of memory, more than 80"):
         read_table(path)
 
@@ -143,5 +156,8 @@ def test_altered_metadata_are_refused_or_read(
         altered[random.draw(st.integers(6, len(data) - 1))] = random.draw(st.integers(0, 255))
     path = tmp_path_factory.mktemp("tables") / "table"
     path.write_bytes(altered)
-    with contextlib.suppress(DataError):
-        assert read_table(path).frame.height
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reader, "LARGE", 0)
+        for narrow in (False, True):
+            with contextlib.suppress(DataError):
+                assert read_table(path, narrow=narrow).frame.height

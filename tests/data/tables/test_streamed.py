@@ -26,8 +26,10 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streamed, "BLOCK", 64)
 
 
-def in_blocks(text: str) -> tuple[pl.DataFrame, tuple[str, ...], list[int]] | None:
-    read = stream_delimited(io.BytesIO(text.encode()), "x.csv", None, None)
+def in_blocks(
+    text: str, *, narrow: bool = False
+) -> tuple[pl.DataFrame, tuple[str, ...], list[int]] | None:
+    read = stream_delimited(io.BytesIO(text.encode()), "x.csv", None, None, narrow=narrow)
     return None if read is None else (read[0], read[1], list(read[2]))
 
 
@@ -40,8 +42,10 @@ def whole(text: str) -> tuple[pl.DataFrame, tuple[str, ...], list[int]]:
 
 def same(text: str) -> bool:
     """Check that the text gives the same in blocks; return whether it could be read in blocks."""
-    found = in_blocks(text)
-    if found is not None:
+    found, narrow = in_blocks(text), in_blocks(text, narrow=True)
+    assert (found is None) == (narrow is None)
+    if found is not None and narrow is not None:
+        assert narrow[0].cast(found[0].schema).equals(found[0]) and narrow[1:] == found[1:]
         expected = whole(text)
         assert found[0].equals(expected[0]) and found[0].schema == expected[0].schema
         assert found[1:] == expected[1:]

@@ -18,7 +18,7 @@ from grassvine.data.tables.columns import columns_by_role, guess_columns, listin
 from grassvine.data.tables.conversion import Columns, as_pairs, is_frame
 from grassvine.data.tables.event_table import EventTable
 from grassvine.data.tables.files import Table
-from grassvine.data.tables.frames import numbers_in, open_frame
+from grassvine.data.tables.frames import narrow_numbers_in, open_frame
 from grassvine.data.tables.rating_input import (
     Missing,
     checked_rows,
@@ -197,15 +197,15 @@ def _rows(
             _refuse_future(table[when], when, read.lines)
         order = time_order(table, columns, read.lines) if times else None
         values = (
-            numbers_in(
+            narrow_numbers_in(
                 table[columns["count"]], f"counts in column {columns['count']!r}", read.lines
             )
             if "count" in columns
             else np.ones(len(table))
         )
         rows, more = checked_rows(
-            as_column(table[columns["user"]].to_native(), "user", read.lines),
-            as_column(table[columns["item"]].to_native(), "item", read.lines),
+            as_column(table[columns["user"]].to_native(), "user", read.lines, narrow=True),
+            as_column(table[columns["item"]].to_native(), "item", read.lines, narrow=True),
             values,
             None if agent is None else as_column(table[agent].to_native(), "agent", read.lines),
             missing,

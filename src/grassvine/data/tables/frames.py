@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from grassvine.data.compression import narrowed
+from grassvine.data.passes import AT_ONCE, Values
 from grassvine.data.places import MAX_SHOWN, places
 from grassvine.data.tables.files.numerals import words_in
 from grassvine.foundations.arrays import Array
@@ -75,6 +77,26 @@ def numbers_in(
     if invalid or column.dtype.is_temporal():
         _refuse(given, invalid or list(range(len(given))), what, lines)
     return np.array([np.nan if _is_missing(one) else float(one) for one in given])
+
+
+def narrow_numbers_in(
+    column: "narwhals.Series[Any]", what: str, lines: Sequence[int] | None = None
+) -> Values:
+    """Return a column as ``numbers_in`` does, but as float32 if all values survive."""
+    import narwhals
+
+    if not column.dtype.is_numeric():
+        return narrowed(numbers_in(column, what, lines))
+    if column.dtype == narwhals.Float32:
+        return column.to_numpy().astype(np.float32, copy=False)
+    narrow = np.empty(len(column), dtype=np.float32)
+    with np.errstate(over="ignore", under="ignore"):
+        for first in range(0, len(column), AT_ONCE):
+            some = column[first : first + AT_ONCE].cast(narwhals.Float64).to_numpy()
+            narrow[first : first + AT_ONCE] = some
+            if not np.array_equal(narrow[first : first + AT_ONCE], some):
+                return numbers_in(column, what, lines)
+    return narrow
 
 
 def _refuse(

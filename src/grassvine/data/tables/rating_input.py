@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from grassvine.data.ids import Ids, as_column, kind_of
+from grassvine.data.passes import Values
 from grassvine.data.places import places
 from grassvine.data.ratings import Ratings, refuse_extreme
 from grassvine.data.tables.columns import guess_columns, listing, named_column, option_list
 from grassvine.data.tables.files import Table
-from grassvine.data.tables.frames import numbers_in, open_frame
+from grassvine.data.tables.frames import narrow_numbers_in, numbers_in, open_frame
 from grassvine.data.tables.rating_table import (
     Duplicates,
     RatingTable,
@@ -241,9 +242,9 @@ def _rows_of_table(
     with noting(assumed):
         what = f"ratings in column {columns['rating']!r}"
         rows, more = _checked(
-            as_column(table[columns["user"]].to_native(), "user", read.lines),
-            as_column(table[columns["item"]].to_native(), "item", read.lines),
-            numbers_in(table[columns["rating"]], what, read.lines),
+            as_column(table[columns["user"]].to_native(), "user", read.lines, narrow=True),
+            as_column(table[columns["item"]].to_native(), "item", read.lines, narrow=True),
+            narrow_numbers_in(table[columns["rating"]], what, read.lines),
             None if agent is None else as_column(table[agent].to_native(), "agent", read.lines),
             missing,
             scale,
@@ -299,7 +300,7 @@ def _values(given: object) -> Array:
 def checked_rows(
     users: "pl.Series",
     items: "pl.Series",
-    values: Array,
+    values: Values,
     agents: "pl.Series | None",
     missing: str,
     what: str = "ratings",
@@ -352,7 +353,7 @@ def checked_rows(
 def _checked(
     users: "pl.Series",
     items: "pl.Series",
-    values: Array,
+    values: Values,
     agents: "pl.Series | None",
     missing: str,
     scale: object,
@@ -378,4 +379,6 @@ def united(columns: "Sequence[pl.Series]", what: str) -> "pl.Series":
                 f"of table {number} are {kind_of(column)} (such as {column[0]!r}); convert them to "
                 "the same type."
             )
+    if first.dtype.is_integer():
+        columns = [column.cast(pl.Int64) for column in columns]
     return pl.concat(list(columns))

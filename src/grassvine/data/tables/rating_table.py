@@ -265,7 +265,7 @@ def require_ratings_memory(n_ratings: int, what: str) -> None:
 
 def refuse_outside(scale: object, values: Values, users: "pl.Series", items: "pl.Series") -> None:
     """Refuse ratings that lie outside the scale on which they were given."""
-    low, high = as_scale(scale)
+    low, high = map(np.float64, as_scale(scale))  # a float would be rounded to float32
     outside = np.flatnonzero((values < low) | (values > high))
     if len(outside):
         examples = ", ".join(

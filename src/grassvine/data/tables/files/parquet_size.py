@@ -1,4 +1,4 @@
-"""The size of a Parquet file after decompression, from its footer.
+"""The size of a Parquet file after decompression, and its groups of rows, from its footer.
 
 The footer is FileMetaData of the Parquet format in Thrift's compact protocol.
 """
@@ -12,18 +12,15 @@ STOP, TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT =
 # Numbers of fields in the format's definition.
 SCHEMA, NUM_ROWS, ROW_GROUPS = 2, 3, 4
 NUM_CHILDREN = 5
-COLUMNS = 1
+COLUMNS, ROWS_IN_GROUP = 1, 3
 META_DATA = 3
 NUM_VALUES, TOTAL_UNCOMPRESSED_SIZE = 5, 6
 
 
 def parquet_size(data: bytes) -> int:
     """Return about how many bytes the table takes; raise ValueError if the footer is invalid."""
-    length = int.from_bytes(data[-8:-4], "little")
-    if length + 12 > len(data):
-        raise ValueError("the footer is longer than the file")
+    footer = _footer(data)
     try:
-        footer = _Reader(data, len(data) - 8 - length, len(data) - 8).struct(MAX_DEPTH)
         n_columns = sum(not element.get(NUM_CHILDREN) for element in footer[SCHEMA])
         chunks = [
             column[META_DATA]
@@ -35,7 +32,33 @@ def parquet_size(data: bytes) -> int:
         n_fields = max(footer[NUM_ROWS] * n_columns, n_values)
         return int(FIELD_BYTES * n_fields + uncompressed)
     except (KeyError, IndexError, TypeError, AttributeError) as cause:
-        raise ValueError(f"invalid footer: {type(cause).__name__} {cause}") from None
+        raise _invalid(cause) from None
+
+
+def parquet_groups(data: bytes) -> list[int]:
+    """Return the number of rows of each group; raise ValueError if the footer is invalid."""
+    footer = _footer(data)
+    try:
+        sizes = [int(group[ROWS_IN_GROUP]) for group in footer.get(ROW_GROUPS, ())]
+        if min(sizes, default=0) < 0 or sum(sizes) != footer[NUM_ROWS]:
+            raise ValueError("invalid footer: its groups of rows are not those of the table")
+    except (KeyError, TypeError, AttributeError) as cause:
+        raise _invalid(cause) from None
+    return sizes
+
+
+def _footer(data: bytes) -> dict[int, Any]:
+    length = int.from_bytes(data[-8:-4], "little")
+    if length + 12 > len(data):
+        raise ValueError("the footer is longer than the file")
+    try:
+        return _Reader(data, len(data) - 8 - length, len(data) - 8).struct(MAX_DEPTH)
+    except (IndexError, TypeError) as cause:
+        raise _invalid(cause) from None
+
+
+def _invalid(cause: Exception) -> ValueError:
+    return ValueError(f"invalid footer: {type(cause).__name__} {cause}")
 
 
 class _Reader:

@@ -30,6 +30,7 @@ from grassvine.data.tables.files.json_lines import (
     read_json_lines,
     read_json_list,
 )
+from grassvine.data.tables.files.narrow import narrow_parquet
 from grassvine.data.tables.files.parquet_size import parquet_size
 from grassvine.data.tables.files.streamed import stream_delimited
 from grassvine.foundations.errors import DataError, noting
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 # Peak memory while a table is read and numbered, in multiples of its size; measured with ratings.
 COPIES = 2
 JSON_COPIES = 8  # of the text: every value becomes a Python object
+LARGE = 2**24  # bytes of a table in a Parquet file that is read in batches
 DECODED = 0.1  # the share of loading and decoding a CSV file; measured with seven million rows
 
 JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
@@ -71,6 +73,7 @@ def read_table(
     header: bool | None = None,
     skip_rows: int = 0,
     encoding: str | None = None,
+    narrow: bool = False,
     watch: Watch | None = None,
 ) -> Table:
     """Read a table from a file.
@@ -89,6 +92,9 @@ def read_table(
         Number of lines before the table in a text file.
     encoding : str, optional
         Encoding of a text file; UTF-8 by default, and UTF-16 if there is a byte order mark.
+    narrow : bool, default=False
+        Whether columns of integers in large plain text and Parquet files become Int32 if all values
+        fit.
     watch : callable, optional
         Called with the completed fraction after each step of reading text; Parquet, Feather and
         Arrow are read in one step.
@@ -102,7 +108,9 @@ def read_table(
     whole_number("skip_rows", skip_rows, least=0, error=DataError)
     if encoding is None and _is_plain_text(source):
         with open(source, "rb") as file:
-            streamed = stream_delimited(file, name, separator, header, 1 + skip_rows, watch)
+            streamed = stream_delimited(
+                file, name, separator, header, 1 + skip_rows, watch, narrow=narrow
+            )
         if streamed is not None:
             return Table(*streamed)
     data, member = _content(source), name
@@ -115,7 +123,7 @@ def read_table(
     refuse_foreign(data[:LONGEST_LINE], name)
     for magic, reader in READERS.items():
         if data.startswith(magic):
-            return Table(_columnar(data, reader, name), assumed)
+            return Table(_columnar(data, reader, name, narrow), assumed)
     for magic, reason in UNSUPPORTED.items():
         if data.startswith(magic):
             raise DataError(f"{name} {reason}.")
@@ -169,13 +177,14 @@ def _content(source: str | os.PathLike[str]) -> bytes:
         ) from None
 
 
-def _columnar(data: bytes, reader: str, name: str) -> "pl.DataFrame":
+def _columnar(data: bytes, reader: str, name: str, narrow: bool) -> "pl.DataFrame":
     import polars as pl
 
     try:
         size = parquet_size(data) if reader == "read_parquet" else arrow_size(data).n_bytes
         require_memory(COPIES * size, name, DataError)
-        frame: pl.DataFrame = getattr(pl, reader)(data)
+        in_batches = narrow and reader == "read_parquet" and size > LARGE
+        frame: pl.DataFrame = narrow_parquet(data) if in_batches else getattr(pl, reader)(data)
     except DataError:
         raise
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as cause:

@@ -22,6 +22,7 @@ from grassvine.data.tables.files.delimited import (
     sniff,
 )
 from grassvine.data.tables.files.json_lines import is_json_lines, is_json_list
+from grassvine.data.tables.files.narrow import narrowed_column, of_one_type
 from grassvine.data.tables.files.numerals import integers_of, numbers_of
 from grassvine.foundations.errors import DataError, noting
 from grassvine.foundations.memory import require_memory
@@ -30,7 +31,7 @@ from grassvine.foundations.watch import Watch, part_of
 if TYPE_CHECKING:
     import polars as pl
 
-FIRST_BLOCK, BLOCK = 2**18, 2**25  # bytes; the first block tells which columns are integers
+FIRST_BLOCK, BLOCK = 2**18, 2**22  # bytes; the first block tells which columns are integers
 NUMBER_BYTES = 20  # peak memory per number while a table is read and numbered; measured
 LARGEST_EXACT = 10**15  # integers below keep their value as floats, and their form as numbers
 PARSED = 0.9  # the share of reading the blocks, before they are joined
@@ -43,9 +44,15 @@ def stream_delimited(
     header: bool | None,
     first_line: int = 1,
     watch: Watch | None = None,
+    *,
+    narrow: bool = False,
 ) -> "tuple[pl.DataFrame, tuple[str, ...], Sequence[int]] | None":
-    """Return the frame, notes and line of each row as ``read_delimited`` does, or None."""
+    """Return the frame, notes and line of each row as ``read_delimited`` does, or None.
+
+    With ``narrow``, columns of integers become Int32 if all values fit, except in a single block.
+    """
     size = file.seek(0, io.SEEK_END)
+    narrow = narrow and size > FIRST_BLOCK
     file.seek(0)
     for _ in range(first_line - 1):
         file.readline()
@@ -59,13 +66,13 @@ def stream_delimited(
     dialect = sniff(text, name, separator, header)
     with noting(dialect.assumed):
         file.seek(start)
-        found = _read(file, size, text, name, dialect, part_of(watch, 0.0, PARSED))
+        found = _read(file, size, text, name, dialect, narrow, part_of(watch, 0.0, PARSED))
     if found is None:
         return None
     blocks, names = found
     joining, columns = part_of(watch, PARSED, 1.0), []
     for place, column in enumerate(names):
-        one = _joined(column, [block.pop(0) for block in blocks])
+        one = _joined(column, [block.pop(0) for block in blocks], rechunk=not narrow)
         if one is None:
             return None
         columns.append(one)
@@ -78,7 +85,7 @@ def stream_delimited(
 
 
 def _read(
-    file: BinaryIO, size: int, text: str, name: str, dialect: Dialect, watch: Watch
+    file: BinaryIO, size: int, text: str, name: str, dialect: Dialect, narrow: bool, watch: Watch
 ) -> "tuple[list[list[pl.Series]], list[str]] | None":
     """Return the columns of each block and their names."""
     start = file.tell()
@@ -97,7 +104,7 @@ def _read(
         columns = _columns(data, dialect.separator, names, blocks)
         if columns is None:
             return None
-        blocks.append(columns)
+        blocks.append([narrowed_column(column) for column in columns] if narrow else columns)
         watch(file.tell() / size)
     return (blocks, names) if blocks else None
 
@@ -136,7 +143,7 @@ def _columns(
         separator = SUBSTITUTE
     elif b'"' in data:
         return None
-    whole = [column.name for column in before[-1] if column.dtype == pl.Int64] if before else []
+    whole = [column.name for column in before[-1] if column.dtype.is_integer()] if before else []
     frame = None
     if whole:
         frame = _parsed(data, separator, names, whole)
@@ -211,16 +218,17 @@ def _as_numbers(column: "pl.Series") -> "pl.Series | None":
     return column.cast(numbers.dtype)
 
 
-def _joined(name: str, parts: "list[pl.Series]") -> "pl.Series | None":
+def _joined(name: str, parts: "list[pl.Series]", *, rechunk: bool) -> "pl.Series | None":
     """Return the parts of a column as one, or None if only some of them are numbers."""
     import polars as pl
 
+    parts = list(of_one_type(parts))
     kinds = {part.dtype for part in parts}
     if len(kinds) > 1:
         if pl.String in kinds or any(_exceeds_floats(part) for part in parts):
             return None
         parts = [part.cast(pl.Float64) for part in parts]
-    return pl.concat(parts, rechunk=True).alias(name)
+    return pl.concat(parts, rechunk=rechunk).alias(name)
 
 
 def _exceeds_floats(part: "pl.Series") -> bool:
