@@ -23,7 +23,7 @@ def test_entries_are_sorted_by_user_and_item(small: int, places: list[tuple[int,
     place = np.arange(len(places))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compression, "SMALL", small)
-        starts, items, rows = compressed(user, item, place, 5, 7)
+        starts, items, rows = compressed([user, item, place], 5, 7)
     users = np.repeat(np.arange(5), np.diff(starts))
     assert starts.dtype == np.int64 and items.dtype == np.int32
     assert list(zip(users.tolist(), items.tolist(), strict=True)) == sorted(places)

@@ -287,8 +287,11 @@ def _number_by_table(column: "pl.Series") -> tuple[Ids, NDArray[np.int32]]:
         occurs[column[part].to_numpy()] = True
     numbers = np.cumsum(occurs, dtype=np.int32) - 1
     found = np.empty(len(column), dtype=np.int32)
+    first = int(np.argmax(occurs))
+    without_gap = occurs[first:].all()
     for part in _parts(len(column), AT_ONCE):
-        found[part] = numbers[column[part].to_numpy()]
+        given = column[part].to_numpy()
+        found[part] = given - first if without_gap else numbers[given]
     return Ids(pl.Series(np.flatnonzero(occurs))), found
 
 

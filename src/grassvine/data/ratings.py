@@ -156,13 +156,12 @@ class Ratings:
         n_users = _within("user", user, n_users)
         n_items = _within("item", item, n_items)
         # Sorting by (user, item) makes the result independent of the input order.
-        starts, sorted_items, stored = compressed(
+        columns = [
             user.astype(np.int32, copy=False),
             item.astype(np.int32, copy=False),
             narrowed(value),
-            n_users,
-            n_items,
-        )
+        ]
+        starts, sorted_items, stored = compressed(columns, n_users, n_items)
         _refuse_duplicates(starts, sorted_items)
         return cls(n_items, starts, sorted_items, stored)
 
@@ -179,6 +178,8 @@ def refuse_extreme(values: Values, place: Callable[[int], str], what: str = "rat
     """
     for start in range(0, len(values), AT_ONCE):
         some = values[start : start + AT_ONCE].astype(np.float64, copy=False)
+        if some.min() >= MIN_RATING and some.max() <= MAX_RATING:
+            continue
         sizes = np.abs(some)
         valid = (sizes >= MIN_RATING) & (sizes <= MAX_RATING) | (sizes == 0)
         extreme = np.flatnonzero(~valid & np.isfinite(some))

@@ -212,7 +212,7 @@ def _entries(
     """Return the sorted entries of users low … high−1."""
     user, item = rows["user"] - np.int32(low), np.ascontiguousarray(rows["item"])
     value = np.ascontiguousarray(rows["value"])
-    starts, sorted_items, values = compressed(user, item, value, high - low, len(items))
+    starts, sorted_items, values = compressed([user, item, value], high - low, len(items))
     again = repetitions(starts, sorted_items)
     if not len(again):
         return _Entries(starts, sorted_items, values)

@@ -228,8 +228,9 @@ def make_table(
     entries: NDArray[Any] = value
     if by_row:
         entries = np.arange(len(user), dtype=np.int32 if len(user) < MAX_INDEX else np.int64)
-    starts, sorted_items, entries = compressed(user, item, entries, len(users), len(items))
-    del user, item
+    columns: list[NDArray[Any]] = [user, item, entries]
+    del user, item, entries
+    starts, sorted_items, entries = compressed(columns, len(users), len(items))
     done(SORTED)
     again = repetitions(starts, sorted_items)
     if len(again):
@@ -249,7 +250,8 @@ def make_table(
         repeat = counted(len(again), f"{noun} repeats", f"{noun}s repeat")
         assumed += (f"{repeat} a user and an item; {resolved}.",)
     stored = narrowed(value[entries] if by_row else entries)
-    refuse_extreme(stored, lambda k: f"at position {k}")
+    if len(again):  # sums may be larger than all of their terms
+        refuse_extreme(stored, lambda k: f"at position {k}")
     ratings = Ratings(len(items), starts, sorted_items, stored)
     table = RatingTable(users, items, ratings, owners, agents, assumed)
     if duplicates != SUM and ratings.n_values > 1 and table.lowest == table.highest:
