@@ -66,6 +66,35 @@ def test_a_mean_is_subtracted_block_by_block(monkeypatch: pytest.MonkeyPatch, si
     assert found.squared_error == pytest.approx(expected.squared_error, rel=1e-12)
 
 
+@pytest.mark.parametrize("shift", [0.0, 0.5, 1e3], ids=["no mean", "small mean", "large mean"])
+def test_a_matrix_corrected_for_the_mean_loses_no_digits(shift: float) -> None:
+    rng = np.random.default_rng(4)
+    given = rng.standard_normal((400, 20)) + shift * rng.random(20)
+    mean = given[:300].mean(axis=0)  # that of all samples; an agent's own is another one
+    problem = gv.PCAProblem(given, mean)
+    wide = (given - mean).astype(np.longdouble)
+    exact = np.asarray(wide.T @ wide, dtype=np.float64)
+    # 400 products of samples that are not centred, whose squares are at most twice as large.
+    error = 2.0 * 400 * 2.0**-52 * np.diagonal(exact).max()
+    np.testing.assert_allclose(problem.matrix(), exact, rtol=0, atol=error)
+
+
+def test_a_matrix_is_kept_where_it_is_small_beside_the_samples() -> None:
+    rng = np.random.default_rng(5)
+    tall, wide = gv.PCAProblem(rng.random((40, 10))), gv.PCAProblem(rng.random((39, 10)))
+    assert tall.keeps_matrix and tall.matrix() is tall.matrix()
+    assert not wide.keeps_matrix and wide.matrix() is not wide.matrix()
+    np.testing.assert_array_equal(wide.matrix(), wide.matrix())
+
+
+def test_the_trace_has_the_same_bits_before_and_after_a_product() -> None:
+    rng = np.random.default_rng(6)
+    given, mean = rng.standard_normal((5000, 30)), rng.standard_normal(30)
+    one, other = gv.PCAProblem(given, mean), gv.PCAProblem(given, mean)
+    other.matrix_product(np.eye(30)[:, :2])
+    assert one.trace == other.trace
+
+
 def test_a_mean_has_one_finite_number_per_column() -> None:
     for mean, reason in ((np.zeros(3), "the mean has shape 1×3"), (np.full(2, np.nan), "nan")):
         with pytest.raises(DataError, match=reason):

@@ -183,15 +183,14 @@ class DecentralizedPCA(
             ensure_min_samples=2 if self.center else 1,
             ensure_all_finite="allow-nan",
         )
-        refuse_huge(samples, "samples")
+        has_missing = refuse_huge(samples, "samples")
         if not isinstance(self.center, bool | np.bool_):
             raise PlanError(f"center is {self.center!r}; pass True or False.")
-        if np.isnan(samples).any():
+        if has_missing:
             return self._fit_incomplete(samples, owners)
         mean = samples.mean(axis=0) if self.center else None
         problems = [PCAProblem(part, mean) for part in self._parts(samples, owners)]
-        squares = sum(problem.trace for problem in problems)
-        method = self._method(len(problems), squares)
+        method = self._method(problems)
         result = self._run(problems, len(samples), method, self._slot_observers())
         if self.method in (EXACT, DEEPCA):
             warn_not_converged(result)
@@ -203,7 +202,7 @@ class DecentralizedPCA(
         self.n_samples_ = len(samples)
         count = max(len(samples) - 1, 1)
         components, captured = self._axes(result, problems)
-        names, total = feature_names(self), squares / count
+        names, total = feature_names(self), _squares(problems) / count
         mean = np.zeros(samples.shape[1]) if mean is None else mean
         self._set_model(SubspaceModel(names, mean, components, captured / count, total))
         return self
@@ -324,13 +323,14 @@ class DecentralizedPCA(
         observers = (*observers, *self._user_observers(method))
         return run(plan, problems, engine=as_engine(self.engine), observers=observers)
 
-    def _method(self, n_agents: int, squares: float) -> Method:
-        share = self._share()
+    def _method(self, problems: Sequence[PCAProblem]) -> Method:
+        share, n_agents = self._share(), len(problems)
         name = one_of("method", self.method, (EXACT, DEEPCA, *GOSSIP))
         if name == EXACT:
             return Exact(tol=TOLERANCE, explained_variance_ratio=share)
         if name == DEEPCA and n_agents > 1:  # a single agent is rejected below, as for gossip
             return DeEPCA(self.max_iter)
+        squares = _squares(problems)
         rho: Rho = "auto"
         if self.rho != "auto":
             rho = real_number("rho", self.rho, least=0.0) * squares / n_agents
@@ -351,6 +351,11 @@ class DecentralizedPCA(
         set_feature_attributes(self, model.features, named=named)
         self.subspace_ = model.components
         self._set_model(model)
+
+
+def _squares(problems: Sequence[PCAProblem]) -> float:
+    """Return the sum of squares of all samples."""
+    return sum(problem.trace for problem in problems)
 
 
 def _warn_sent_more(sent: int, held: int) -> None:

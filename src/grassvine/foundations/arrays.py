@@ -102,13 +102,17 @@ def as_basis(
     return basis
 
 
-def refuse_huge(values: Array, what: str) -> None:
-    """Refuse finite data whose products would overflow."""
-    # Without an array as large as the values; fmax and fmin pass over NaN.
-    largest, least = (over.reduce(values, axis=None, initial=0.0) for over in (np.fmax, np.fmin))
+def refuse_huge(values: Array, what: str) -> bool:
+    """Refuse finite data whose products would overflow; return whether others are NaN."""
+    # Without an array as large as the values; fmax and fmin pass over NaN, and take longer.
+    largest, least = np.max(values, initial=0.0), np.min(values, initial=0.0)
+    missing = bool(np.isnan(largest))
+    if missing:
+        largest, least = (over.reduce(values, None, initial=0.0) for over in (np.fmax, np.fmin))
     if max(largest, -least) > MAX_SIZE:
         huge = np.abs(values) > MAX_SIZE
         raise DataError(
             f"the {what} contain {values[huge][0]:g}, which is above {MAX_SIZE:g} in absolute "
             "value; correct it, or rescale them."
         )
+    return missing

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from threading import local
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 _thread = local()
 
@@ -28,7 +29,15 @@ def one_blas_thread() -> Iterator[None]:
 
 
 @contextmanager
-def one_blas_thread_of_all() -> Iterator[None]:
-    """Return the same for all libraries, also those loaded since another context began."""
-    with threadpool_limits(limits=1, user_api="blas"):
+def one_blas_thread_of_scipy() -> Iterator[None]:
+    """Return the same for SciPy too, whose BLAS may be loaded after another context has begun."""
+    with _with_scipy().limit(limits=1, user_api="blas"):
         yield
+
+
+@cache
+def _with_scipy() -> ThreadpoolController:
+    """Return the libraries of the process once SciPy's BLAS is one of them."""
+    import scipy.linalg  # noqa: F401
+
+    return ThreadpoolController()

@@ -154,6 +154,11 @@ class Eigenproblem(TwiceDifferentiable, Protocol):
         """The trace of C_i."""
         ...
 
+    @property
+    def keeps_matrix(self) -> bool:
+        """Whether C_i is computed once and kept, because it is small beside the samples."""
+        ...
+
     def matrix(self) -> Array:
         """Return C_i."""
         ...

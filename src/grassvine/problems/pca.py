@@ -14,6 +14,9 @@ from grassvine.problems.base import Evaluation, as_argument
 BLOCK_SIZE = 2**16
 # The fewest samples of a block. A sum of C adds whole matrices, so its blocks are larger than C.
 LEAST_ROWS = 32
+# Where the samples are at least this many times as large as C, it is kept, and corrected for the
+# mean, which takes several passes over C.
+LARGER = 4
 
 
 @dataclass(frozen=True)
@@ -98,17 +101,55 @@ class PCAProblem:
 
     def matrix_product(self, block: Array) -> Array:
         """Return C·block."""
-        product = np.zeros(block.shape)
+        product, squares = np.zeros(block.shape), 0.0
+        with_trace = "trace" not in self.__dict__
         for rows in self._blocks():
             product += rows.T @ (rows @ block)
+            if with_trace:  # from the same blocks as below, while they are in the cache
+                squares += float(np.vdot(rows, rows))
+        if with_trace:
+            self.__dict__["trace"] = squares
         return product
+
+    @property
+    def keeps_matrix(self) -> bool:
+        """Whether C is computed once and kept."""
+        return self.n_samples >= LARGER * self.n_items
 
     def matrix(self) -> Array:
         """Return C."""
-        matrix = np.zeros((self.n_items, self.n_items))
-        for rows in self._blocks(2 * self.n_items):
-            matrix += rows.T @ rows
+        return self._kept_matrix if self.keeps_matrix else self._matrix()
+
+    @cached_property
+    def _kept_matrix(self) -> Array:
+        matrix = self._matrix()
+        matrix.flags.writeable = False
         return matrix
+
+    def _matrix(self) -> Array:
+        """Compute C: by one product where that loses no more than a bit, otherwise in blocks.
+
+        With the sums s of the samples X' that are not centred, C = X'ᵀX' − sμᵀ − μsᵀ + nμμᵀ.
+        """
+        if self.mean is None:
+            return self.samples.T @ self.samples
+        if self.keeps_matrix and self._has_small_mean:
+            matrix: Array = self.samples.T @ self.samples
+            sums = self.samples.sum(axis=0) - 0.5 * self.n_samples * self.mean
+            correction = np.outer(sums, self.mean)
+            matrix -= correction
+            matrix -= correction.T
+            return matrix
+        matrix = np.zeros((self.n_items, self.n_items))
+        product = np.empty_like(matrix)
+        for rows in self._blocks(2 * self.n_items):
+            matrix += np.matmul(rows.T, rows, out=product)
+        return matrix
+
+    @property
+    def _has_small_mean(self) -> bool:
+        """Whether at most half of the squares of the samples that are not centred are the mean's."""
+        return self.n_samples * float(np.vdot(self.mean, self.mean)) <= self.trace
 
     @cached_property
     def trace(self) -> float:

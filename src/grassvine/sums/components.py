@@ -33,7 +33,7 @@ from functools import partial
 import numpy as np
 
 from grassvine.foundations.arrays import Array
-from grassvine.foundations.blas import one_blas_thread_of_all
+from grassvine.foundations.blas import one_blas_thread_of_scipy
 from grassvine.foundations.seeds import stream
 from grassvine.problems.base import Eigenproblem, Problem
 from grassvine.sums.krylov import (
@@ -74,6 +74,7 @@ class ComponentsIterate(Iterate):
     """Eigenvectors of C within a space, and their eigenvalues, in descending order."""
 
     squares: Array = field(default_factory=lambda: np.zeros(0))
+    of_matrix: bool = False  # every agent has computed its C
 
     def arrays(self) -> dict[str, Array]:
         """Return the basis, and the sum of squares of the samples of all agents along each axis."""
@@ -83,8 +84,11 @@ class ComponentsIterate(Iterate):
         """Return the cost of one agent's problem, and its squared error, from one product."""
         if not isinstance(problem, Eigenproblem):
             return Iterate.fit_to(self, problem)
-        weights = problem.weights(self.basis)
-        captured = float(np.vdot(weights, weights))
+        if self.of_matrix and problem.keeps_matrix:
+            captured = float(np.vdot(self.basis, problem.matrix() @ self.basis))
+        else:
+            weights = problem.weights(self.basis)
+            captured = float(np.vdot(weights, weights))
         return -0.5 * captured, problem.trace - captured
 
 
@@ -171,13 +175,14 @@ def _of_matrix(packed: Array, n_items: int, rank: int) -> ComponentsIterate:
     from scipy.linalg import eigh  # slow to import, and few fits need it
 
     matrix = _unpacked(packed, n_items)
-    with one_blas_thread_of_all():  # SciPy has a BLAS of its own
+    with one_blas_thread_of_scipy():  # SciPy has a BLAS of its own
         values, vectors = eigh(
             matrix, subset_by_index=[n_items - rank, n_items - 1], check_finite=False
         )
     values, basis = values[::-1].copy(), np.ascontiguousarray(vectors[:, ::-1])
     norm = float(np.linalg.norm(matrix @ basis - basis * values))
-    return ComponentsIterate(basis, -0.5 * float(values.sum()), norm, squares=values)
+    cost = -0.5 * float(values.sum())
+    return ComponentsIterate(basis, cost, norm, squares=values, of_matrix=True)
 
 
 def _by_blocks(

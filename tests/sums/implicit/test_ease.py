@@ -1,8 +1,12 @@
 """EASE: one sum, and regressions that can be checked one by one."""
 
+from typing import Any
+
 import numpy as np
 import pytest
+from scipy.linalg import lapack
 from tests.sums.implicit.choices import N_ITEMS, events
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import grassvine as gv
 from grassvine.foundations.arrays import Array
@@ -76,3 +80,20 @@ def test_too_many_items_and_bad_options_are_refused(monkeypatch: pytest.MonkeyPa
     with pytest.raises(DataError, match="limited to 10 items"):
         gv.run(plan, [ImplicitProblem(events())])
     assert gv.Plan.from_toml(plan.to_toml()) == plan
+
+
+def test_scipy_has_one_thread_even_if_it_was_loaded_with_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Bits of a factorisation depend on the number of threads, and SciPy has a BLAS of its own."""
+    factorise, threads = lapack.dpotrf, set()
+
+    def recorded(*arguments: Any, **options: Any) -> Any:
+        pools = threadpool_info()
+        threads.update(pool["num_threads"] for pool in pools if pool["user_api"] == "blas")
+        return factorise(*arguments, **options)
+
+    monkeypatch.setattr(lapack, "dpotrf", recorded)
+    with threadpool_limits(limits=2, user_api="blas"):
+        ease._regressions(np.ones(N_ITEMS * (N_ITEMS + 1) // 2), N_ITEMS, 1.0)
+    assert threads == {1}

@@ -23,6 +23,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from grassvine.foundations.arrays import Array, as_matrix
+from grassvine.foundations.blas import one_blas_thread_of_scipy
 from grassvine.foundations.errors import BasisError, DataError, PlanError
 from grassvine.foundations.options import real_number
 from grassvine.networks.graph import Network
@@ -167,9 +168,10 @@ def _regressions(packed: Array, m: int, ridge: float) -> ItemRegressions:
     gram = np.zeros((m, m))
     gram[np.tril_indices(m)] = packed
     gram[np.diag_indices(m)] += ridge
-    # LAPACK is column-major, and the lower triangle in rows is the upper one in columns.
-    factor, failed = lapack.dpotrf(gram.T, lower=0, overwrite_a=1)
-    inverse, failed_too = lapack.dpotri(factor, lower=0, overwrite_c=1)
+    with one_blas_thread_of_scipy():
+        # LAPACK is column-major, and the lower triangle in rows is the upper one in columns.
+        factor, failed = lapack.dpotrf(gram.T, lower=0, overwrite_a=1)
+        inverse, failed_too = lapack.dpotri(factor, lower=0, overwrite_c=1)
     if failed or failed_too:
         raise DataError("the summed matrix is not positive definite; use more regularization.")
     inverse = np.triu(inverse)

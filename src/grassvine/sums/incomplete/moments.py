@@ -69,6 +69,11 @@ class ExpectedMoments:
             total += np.einsum("iq,iqc->ic", loadings, spread)
         return total
 
+    @property
+    def keeps_matrix(self) -> bool:
+        """C is not kept."""
+        return False
+
     def matrix(self) -> Array:
         """Return C."""
         n_items = self.n_items
