@@ -48,10 +48,13 @@ def test_samples_are_checked_and_left_alone() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2**16], ids=["many blocks", "one block"])
-def test_a_mean_is_subtracted_block_by_block(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+@pytest.mark.parametrize("shift", [1e3, 0.3], ids=["large mean", "small mean"])
+def test_the_mean_is_subtracted_from_every_sample(
+    monkeypatch: pytest.MonkeyPatch, size: int, shift: float
+) -> None:
     monkeypatch.setattr("grassvine.problems.pca.BLOCK_SIZE", size)
     rng = np.random.default_rng(3)
-    given, mean = 1e3 + rng.standard_normal((301, 7)), np.full(7, 1e3)
+    given, mean = shift + rng.standard_normal((301, 7)), np.full(7, shift)
     problem, centred = gv.PCAProblem(given, mean), given - mean
     basis = np.linalg.qr(rng.standard_normal((7, 3)))[0]
     # The same numbers, added up in another order.
@@ -74,9 +77,29 @@ def test_a_matrix_corrected_for_the_mean_loses_no_digits(shift: float) -> None:
     problem = gv.PCAProblem(given, mean)
     wide = (given - mean).astype(np.longdouble)
     exact = np.asarray(wide.T @ wide, dtype=np.float64)
-    # 400 products of samples that are not centred, whose squares are at most twice as large.
-    error = 2.0 * 400 * 2.0**-52 * np.diagonal(exact).max()
+    # 400 products of samples that are not centred, whose squares are at most four times as large.
+    error = 4.0 * 400 * 2.0**-52 * np.diagonal(exact).max()
     np.testing.assert_allclose(problem.matrix(), exact, rtol=0, atol=error)
+
+
+def test_a_mean_that_is_small_only_in_the_first_block_costs_no_digits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("grassvine.problems.pca.BLOCK_SIZE", 1)
+    rng = np.random.default_rng(7)
+    given = 1.0 + 1e-6 * rng.standard_normal((4000, 5))
+    given[:32] += rng.standard_normal((32, 5)) * [3.0, 1e-6, 1e-6, 1e-6, 1e-6]
+    problem, mean = gv.PCAProblem(given, np.ones(5)), np.ones(5)
+    centred = given - mean
+    block = np.eye(5)[:, 1:]
+    # Squares of 1e-6 of 4000 samples: their sums are 4e-9, and 1e-12 of it is lost in blocks. With
+    # products of samples that are not centred, 4000·2⁻⁵² = 1e-12 would be lost.
+    close: Any = {"rtol": 1e-12, "atol": 1e-20}
+    np.testing.assert_allclose(
+        problem.matrix_product(block), centred.T @ (centred @ block), **close
+    )
+    np.testing.assert_allclose(problem.weights(block), centred @ block, **close)
+    assert problem.trace == pytest.approx(np.sum(centred**2), rel=1e-12)
 
 
 def test_a_matrix_is_kept_where_it_is_small_beside_the_samples() -> None:

@@ -17,6 +17,23 @@ LEAST_ROWS = 32
 # Where the samples are at least this many times as large as C, it is kept, and corrected for the
 # mean, which takes several passes over C.
 LARGER = 4
+# Products of samples that are not centred are corrected for the mean if their sum of squares is at
+# most this many times that of centred ones, so that two bits are lost.
+MOST_SQUARES = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class RawMoments:
+    """Sums s over samples X' that are not centred, and the sum of squares of centred ones."""
+
+    sums: Array
+    trace: float
+
+    @classmethod
+    def small(cls, sums: Array, squares: float, count: int, mean: Array) -> "RawMoments | None":
+        """Return them, or None if the mean is large; the trace is ‖X'‖² − 2μ·s + n‖μ‖²."""
+        trace = squares - 2.0 * float(sums @ mean) + count * float(mean @ mean)
+        return cls(sums, trace) if squares <= MOST_SQUARES * trace else None
 
 
 @dataclass(frozen=True)
@@ -93,6 +110,10 @@ class PCAProblem:
     def weights(self, basis: Array) -> Array:
         """Return the coordinates XU."""
         basis = as_argument(self, basis)
+        if self.mean is None:
+            return self.samples @ basis
+        if self._raw is not None:
+            return self.samples @ basis - self.mean @ basis
         return np.concatenate([np.zeros((0, basis.shape[1])), *(b @ basis for b in self._blocks())])
 
     def hessian_product(self, basis: Array, direction: Array) -> Array:
@@ -101,15 +122,49 @@ class PCAProblem:
 
     def matrix_product(self, block: Array) -> Array:
         """Return C·block."""
-        product, squares = np.zeros(block.shape), 0.0
-        with_trace = "trace" not in self.__dict__
+        if self.mean is not None and self.__dict__.get("_raw", True) is not None:
+            product, raw = self._raw_product(
+                self.mean, block, with_moments="_raw" not in self.__dict__
+            )
+            self.__dict__.setdefault("_raw", raw)
+            if self._raw is not None:
+                return product
+        product = np.zeros(block.shape)
         for rows in self._blocks():
             product += rows.T @ (rows @ block)
-            if with_trace:  # from the same blocks as below, while they are in the cache
-                squares += float(np.vdot(rows, rows))
-        if with_trace:
-            self.__dict__["trace"] = squares
         return product
+
+    def _raw_product(
+        self, mean: Array, block: Array, with_moments: bool
+    ) -> "tuple[Array, RawMoments | None]":
+        """Return C·block from samples that are not centred, and their moments if asked for.
+
+        With W = (X' − 1μᵀ)V for a block V, CV = X'ᵀW − μ·1ᵀW. There are no moments, and the product
+        is not complete, if the mean is too large for that.
+        """
+        product, shift = np.zeros(block.shape), mean @ block
+        totals, sums, squares = np.zeros(block.shape[1]), np.zeros(self.n_items), 0.0
+        moments = None
+        for first, rows in self._rows():
+            weights = rows @ block - shift
+            product += rows.T @ weights
+            totals += weights.sum(axis=0)
+            if with_moments:
+                sums += rows.sum(axis=0)
+                squares += float(np.vdot(rows, rows))
+                last = first + len(rows)
+                if first == 0 or last == self.n_samples:
+                    moments = RawMoments.small(sums, squares, last, mean)
+                    if moments is None:
+                        return product, None
+        return product - np.outer(mean, totals), moments
+
+    @cached_property
+    def _raw(self) -> "RawMoments | None":
+        """The moments of the samples that are not centred, unless the mean is too large."""
+        if self.mean is None:
+            return None
+        return self._raw_product(self.mean, np.zeros((self.n_items, 0)), with_moments=True)[1]
 
     @property
     def keeps_matrix(self) -> bool:
@@ -127,16 +182,15 @@ class PCAProblem:
         return matrix
 
     def _matrix(self) -> Array:
-        """Compute C: by one product where that loses no more than a bit, otherwise in blocks.
+        """Compute C: by one product if possible, otherwise in blocks.
 
-        With the sums s of the samples X' that are not centred, C = X'ᵀX' − sμᵀ − μsᵀ + nμμᵀ.
+        C = X'ᵀX' − sμᵀ − μsᵀ + nμμᵀ.
         """
         if self.mean is None:
             return self.samples.T @ self.samples
-        if self.keeps_matrix and self._has_small_mean:
+        if self.keeps_matrix and self._raw is not None:
             matrix: Array = self.samples.T @ self.samples
-            sums = self.samples.sum(axis=0) - 0.5 * self.n_samples * self.mean
-            correction = np.outer(sums, self.mean)
+            correction = np.outer(self._raw.sums - 0.5 * self.n_samples * self.mean, self.mean)
             matrix -= correction
             matrix -= correction.T
             return matrix
@@ -146,22 +200,25 @@ class PCAProblem:
             matrix += np.matmul(rows.T, rows, out=product)
         return matrix
 
-    @property
-    def _has_small_mean(self) -> bool:
-        """Whether at most half of the squares of the samples that are not centred are the mean's."""
-        return self.n_samples * float(np.vdot(self.mean, self.mean)) <= self.trace
-
     @cached_property
     def trace(self) -> float:
         """The trace of C, the sum of squares of the samples."""
+        if self._raw is not None:
+            return self._raw.trace
         return sum(float(np.vdot(rows, rows)) for rows in self._blocks())
 
     def _blocks(self, least: int = LEAST_ROWS) -> Iterator[Array]:
         """Yield blocks of X, each to be used before the next."""
-        n_rows = min(max(BLOCK_SIZE // self.n_items, least), self.n_samples)
-        centred = np.empty((n_rows if self.mean is not None else 0, self.n_items))
-        for first in range(0, self.n_samples, max(n_rows, 1)):
-            rows = self.samples[first : first + n_rows]
-            if self.mean is not None:
-                rows = np.subtract(rows, self.mean, out=centred[: len(rows)])
-            yield rows
+        centred: Array | None = None
+        for _, rows in self._rows(least):
+            if self.mean is None:
+                yield rows
+                continue
+            centred = np.empty_like(rows) if centred is None else centred
+            yield np.subtract(rows, self.mean, out=centred[: len(rows)])
+
+    def _rows(self, least: int = LEAST_ROWS) -> Iterator[tuple[int, Array]]:
+        """Yield the first number and the samples of each block as they are, X'."""
+        n_rows = max(min(max(BLOCK_SIZE // self.n_items, least), self.n_samples), 1)
+        for first in range(0, self.n_samples, n_rows):
+            yield first, self.samples[first : first + n_rows]
