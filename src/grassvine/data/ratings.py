@@ -103,6 +103,8 @@ class Ratings:
 
     def choose_users(self, users: Indices) -> "Ratings":
         """Return the ratings of the given users, renumbered in the given order."""
+        if len(users) == 1 and self.items.flags.writeable and self.stored.flags.writeable:
+            return self.take_users(int(users[0]), int(users[0]) + 1)  # much faster
         counts = self.counts_of(users)
         starts = np.concatenate(([0], np.cumsum(counts)))
         places = np.arange(starts[-1]) + np.repeat(self.starts[users] - starts[:-1], counts)

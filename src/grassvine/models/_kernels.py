@@ -75,6 +75,18 @@ def best_of_rows(
             _replace_worst(heap, places, rank, heap[rank], places[rank])
 
 
+@_compiled
+def units_of(weights: Array) -> Any:
+    """Return the weights of each user scaled to length 1, in single precision."""
+    units = np.zeros(weights.shape, np.float32)
+    for user in range(len(weights)):
+        length = np.sqrt(_product(weights[user], weights[user]))
+        if length > 0.0:
+            for a in range(weights.shape[1]):
+                units[user, a] = weights[user, a] / length
+    return units
+
+
 @_inlined_without_nan
 def _largest(values: Any) -> Any:
     """Return the largest value."""

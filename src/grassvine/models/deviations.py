@@ -1,6 +1,7 @@
 """How far predictions of a Bayesian model may be off."""
 
 from dataclasses import replace
+from functools import cache
 from statistics import NormalDist
 
 import numpy as np
@@ -45,4 +46,9 @@ def deviations(
 def deviations_of_level(level: object) -> float:
     """Return how many standard deviations the interval of a level reaches to both sides."""
     share = real_number("return_interval", level, least=0.0, below=1.0, error=DataError)
+    return _deviations(share)
+
+
+@cache
+def _deviations(share: float) -> float:
     return NormalDist().inv_cdf(0.5 * (1.0 + share))

@@ -46,9 +46,9 @@ class ItemRows:
         added with a relative error of at most (p + 2)u, so the error is at most (p + 2)u Σ|a_k b_k|
         ≤ (p + 2)u; it is rounded up for terms in u² and to round bounds themselves.
         """
-        lengths = np.sqrt(np.einsum("up,up->u", weights, weights))
-        units = weights / np.where(lengths > 0.0, lengths, 1.0)[:, None]
-        products = units.astype(np.float32) @ self.directions.T
+        from grassvine.models._kernels import units_of  # numba takes long to import
+
+        products = units_of(weights) @ self.directions.T
         return products, (weights.shape[1] + 8) * SINGLE
 
 
@@ -138,6 +138,17 @@ def best_in_blocks(
         return found[0]
     items, scores = zip(*found, strict=True)
     return np.concatenate(items), np.concatenate(scores)
+
+
+def of_known(find: Callable[[Indices], Best], users: Indices, k: int) -> Best:
+    """Return what a function returns of known users; others get no items, and scores of NaN."""
+    known = users != UNKNOWN
+    if known.all() and len(users):
+        return find(users)
+    items, scores = np.full((len(users), k), UNKNOWN), np.full((len(users), k), np.nan)
+    if known.any():
+        items[known], scores[known] = find(users[known])
+    return items, scores
 
 
 def best(scores: Array, k: int) -> Best:

@@ -16,7 +16,7 @@ from grassvine.foundations.options import whole_number
 from grassvine.foundations.watch import Watch
 from grassvine.models.fold_in import UnknownItems, in_catalogue
 from grassvine.models.new_items import with_new_items
-from grassvine.models.ranking import Wanted, best_in_blocks, best_in_row
+from grassvine.models.ranking import Best, Wanted, best_in_blocks, best_in_row, of_known
 from grassvine.models.ranking_parts import RankedItems, RankedUsers
 from grassvine.models.recommendations import (
     allowed_items,
@@ -189,20 +189,17 @@ class RankingModel(Described):
     ) -> tuple[Indices, Array]:
         """Return the best items of each user by number, padded with −1, and their scores."""
         k = min(whole_number("k", k, least=1), len(self.shared.items))
-        items, scores = np.full((len(user), k), UNKNOWN), np.full((len(user), k), np.nan)
-        known = user != UNKNOWN
-        if known.any():
-            if allowed is None:
-                allowed = allowed_items(self.shared, None, None, 1)
-            wanted = Wanted(k, allowed, exclude_seen)
-            items[known], scores[known] = best_in_blocks(
-                lambda _, events: self.shared.scorer.best(events, wanted),
-                self._private("recommend").seen,
-                user[known],
-                wanted,
-                watch,
+        if allowed is None:
+            allowed = allowed_items(self.shared, None, None, 1)
+        wanted = Wanted(k, allowed, exclude_seen)
+
+        def best(users: Indices) -> Best:
+            seen, scorer = self._private("recommend").seen, self.shared.scorer
+            return best_in_blocks(
+                lambda _, events: scorer.best(events, wanted), seen, users, wanted, watch
             )
-        return items, scores
+
+        return of_known(best, user, k)
 
     def explain(self, user: object, item: object, *, owner: object = None) -> Explanation:
         """Return what each of the user's own events adds to the score of an item.

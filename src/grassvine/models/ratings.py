@@ -23,7 +23,7 @@ from grassvine.models.fold_in import (
     joined,
 )
 from grassvine.models.new_rated_items import with_new_rated_items
-from grassvine.models.ranking import Best, Wanted, best_in_blocks, best_in_row
+from grassvine.models.ranking import Best, Wanted, best_in_blocks, best_in_row, of_known
 from grassvine.models.ranking_model import Explanation, explained
 from grassvine.models.rating_parts import BayesianSolver, ItemPart, UserPart
 from grassvine.models.recommendations import (
@@ -303,10 +303,9 @@ class RatingsModel(Described):
         if on_unknown == "warn":
             warn_unknown("users", {"user": (asked, known)}, "they get the most rated items")
         allowed = allowed_items(self.shared, exclude, candidates, min_users)
-        items, scores = np.full((len(user), k), UNKNOWN), np.full((len(user), k), np.nan)
-        if known.any():
-            wanted = Wanted(k, allowed, exclude_seen)
-            items[known], scores[known] = self._best(by, user[known], wanted, watch)
+        items, scores = of_known(
+            lambda users: self._best(by, users, Wanted(k, allowed, exclude_seen), watch), user, k
+        )
         if on_unknown in FALLBACK and not known.all():
             items[~known] = popular_items(self.shared.counts, k, allowed)
             numbers = items[~known]
@@ -364,7 +363,8 @@ class RatingsModel(Described):
         private, shared, choices = self._private("recommend"), self.shared, self.choices
 
         def rated(users: Indices, own: Ratings) -> Best:
-            weights = np.column_stack([private.weights[users], np.ones(len(users))])
+            weights = np.ones((len(users), shared.rank + 1))
+            weights[:, :-1] = private.weights[users]
             items, scores = wanted.of_rows(shared.rows, weights, own)
             return items, scores + (shared.centre + private.biases[users])[:, None]
 
@@ -387,18 +387,36 @@ class RatingsModel(Described):
 
     def _ratings_beside(self, user: Indices, items: Indices) -> dict[str, Array]:
         """Return the predicted rating of each recommended item, with its interval if there is."""
+        private, solver = self.private, self.shared.solver
+        if private is not None and (items != UNKNOWN).all() and (user != UNKNOWN).all():
+            return self._ratings_of_known(private, user, items)
         flat, whose = items.ravel(), np.repeat(user, items.shape[1])
         shown = flat != UNKNOWN
         found = {"rating": np.full(flat.shape, np.nan)}
         ratings = self.predict_by_number(whose[shown], flat[shown])
         found["rating"][shown] = ratings
-        if isinstance(self.shared.solver, BayesianSolver):
+        if isinstance(solver, BayesianSolver):
             std = self.deviations_by_number(whose[shown], flat[shown])
             ends = self.interval(ratings, std, INTERVAL)
             for name, end in zip(("lower", "upper"), ends, strict=True):
                 found[name] = np.full(flat.shape, np.nan)
                 found[name][shown] = end
         return {name: values.reshape(items.shape) for name, values in found.items()}
+
+    def _ratings_of_known(
+        self, private: UserPart, user: Indices, items: Indices
+    ) -> dict[str, Array]:
+        """Return the same where users and items are all known, which takes a third of the time."""
+        shared, (count, k) = self.shared, items.shape
+        ratings = shared.centre + shared.item_biases[items] + private.biases[user][:, None]
+        ratings += np.einsum("ur,ukr->uk", private.weights[user], shared.factors[items])
+        ratings = self._clipped(ratings)
+        if not isinstance(shared.solver, BayesianSolver):
+            return {"rating": ratings}
+        own, whose = private.seen.choose_users(user), np.repeat(np.arange(count), k)
+        std = shared.solver.deviations(own, whose, items.ravel()).reshape(items.shape)
+        lower, upper = self.interval(ratings, std, INTERVAL)
+        return {"rating": ratings, "lower": lower, "upper": upper}
 
     def similar_items(self, item: object, k: int = 10) -> "pl.DataFrame":
         """Return the k items whose factors are most similar to those of an item.
@@ -553,7 +571,8 @@ class RatingsModel(Described):
         return self.private
 
     def _clipped(self, ratings: Array) -> Array:
-        return np.clip(ratings, self.shared.lowest, self.shared.highest)
+        # Like numpy.clip, which takes three times as long for a few.
+        return np.minimum(np.maximum(ratings, self.shared.lowest), self.shared.highest)
 
 
 def _taken(values: Array, numbers: Indices, known: NDArray[np.bool_], otherwise: float) -> Array:

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     import polars as pl
 
 OnUnknown: TypeAlias = Literal["warn", "fallback", "nan", "raise"]
+WAYS = get_args(OnUnknown)
 FALLBACK = ("warn", "fallback")
 
 
 def check_on_unknown(on_unknown: object) -> None:
     """Check the value of ``on_unknown``."""
-    choice("on_unknown", on_unknown, get_args(OnUnknown))
+    choice("on_unknown", on_unknown, WAYS)
 
 
 def check_known(what: str, asked: "pl.Series", known: NDArray[np.bool_], why: str) -> None:

@@ -86,7 +86,8 @@ def test_scipy_has_one_thread_even_if_it_was_loaded_with_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Bits of a factorisation depend on the number of threads, and SciPy has a BLAS of its own."""
-    factorise, threads = lapack.dpotrf, set()
+    factorise = lapack.dpotrf
+    threads: set[int] = set()
 
     def recorded(*arguments: Any, **options: Any) -> Any:
         pools = threadpool_info()

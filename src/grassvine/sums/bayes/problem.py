@@ -145,8 +145,11 @@ class BayesianCompletionProblem:
         It is that of a new rating: of the noise, and of what is not known of user and item. The
         number −1 stands for any item that is not in the table.
         """
-        order = np.argsort(users, kind="stable")
-        starts = np.searchsorted(users[order], np.arange(self.ratings.n_users + 1))
+        if self.ratings.n_users == 1:
+            order, starts = np.arange(len(users)), np.array([0, len(users)])
+        else:
+            order = np.argsort(users, kind="stable")
+            starts = np.searchsorted(users[order], np.arange(self.ratings.n_users + 1))
         places = np.where(items < 0, self.n_items, items).astype(np.int64)[order]
         found = np.zeros(len(users))
         arguments = (model.mean_user, starts, places, found)

@@ -73,16 +73,21 @@ class Strengths:
 
     def levels(self, events: Ratings) -> Array:
         """Return s_j."""
-        counts = np.diff(events.starts)
-        return (counts + self.prior_events) / (self.mean_events + self.prior_events)
+        counts = _counts(events) + self.prior_events
+        return counts / (self.mean_events + self.prior_events)
 
     def ridges(self, events: Ratings) -> Array:
         """Return ρ_j."""
-        return self.ridge * np.diff(events.starts) + self.base_ridge
+        return self.ridge * _counts(events) + self.base_ridge
 
     def confidences(self, events: Ratings) -> Array:
         """Return v of each event."""
         return np.log2(1.0 + events.values / self.typical_count)
+
+
+def _counts(events: Ratings) -> Array:
+    """Return n_j; numpy.diff takes several times as long for one user."""
+    return (events.starts[1:] - events.starts[:-1]).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -164,8 +164,9 @@ class ImplicitProblem:
 
 def refuse_counts(counts: Array) -> None:
     """Refuse counts that are not positive and finite."""
-    bad = np.flatnonzero(~((counts > 0.0) & np.isfinite(counts)))
-    if len(bad):
+    valid = (counts > 0.0) & np.isfinite(counts)
+    if not valid.all():
+        bad = np.flatnonzero(~valid)
         raise DataError(
             f"{len(bad)} of {len(counts)} counts are not positive (such as {counts[bad[0]]:g}); "
             "leave out pairs without an event, and count the others from 1."
