@@ -98,6 +98,17 @@ def test_the_kernels_follow_the_definition(rank: int, a0: float, ridge: float, s
     np.testing.assert_allclose(problem.solve(model), book["solutions"], rtol=1e-8, atol=1e-9)
 
 
+@pytest.mark.parametrize("rank", [5, 12, 31])
+def test_users_are_solved_in_the_smaller_of_two_spaces(rank: int) -> None:
+    table, model = counted(), somewhere(rank)
+    counts = np.diff(table.starts)
+    few = 4 * counts[counts > 0] <= 3 * rank
+    assert few.any() and few.all() == (rank == 31)
+    # As above: condition numbers of 1e4.
+    found, wanted = ImplicitProblem(table).solve(model), by_the_book(table, model)["solutions"]
+    np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-9)
+
+
 @given(rank=st.integers(1, 5), seed=st.integers(0, 2**32))
 def test_the_gradient_is_that_of_the_cost(rank: int, seed: int) -> None:
     """Half of it is the part at the events, and half of it a₀X·gram."""

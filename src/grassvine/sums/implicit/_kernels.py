@@ -6,6 +6,11 @@ o = s·b_i, B = Σ v A_iA_iᵀ and the common matrix C = a₀XᵀX,
     S w = Σ v(1 − o)A_i − s·C_{A,b},  S = B + C_{A,A} + ρI,   e = v(1 − o − A_i·w)
 
 The computation is organised as in ``problems/_kernels.py``; rows are scaled by √v.
+
+Users with fewer events than factors are solved in the space of the events. With C_{A,A} = QΛQᵀ,
+D = (Λ + ρI)^{-1/2}, the rows √v A_iQD of B, t = √v(1 − o) and g = −s·DQᵀC_{A,b},
+
+    w = QD(I + BᵀB)⁻¹(Bᵀt + g) = QD(g + Bᵀ(I + BBᵀ)⁻¹(t − Bg)).
 """
 
 from collections.abc import Callable
@@ -25,6 +30,8 @@ from grassvine.problems._kernels import (
 )
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+FEW = 3  # quarters of the factors: up to so many events, their space is the smaller problem
 
 
 def _kernel(function: Kernel) -> Kernel:
@@ -100,19 +107,54 @@ def solve_users(
     common: Array,
     levels: Array,
     ridges: Array,
+    values: Array,
+    axes: Array,
+    turned_rows: Array,
+    turned_common: Array,
     solutions: Array,
 ) -> None:
-    """Write (w, s) of each user; also of a user without events, who has no terms but s."""
+    """Write (w, s) of each user; also of a user without events, who has no terms but s.
+
+    ``values``, ``axes``, ``turned_rows`` and ``turned_common`` are Λ, Q, (A_iQ, b_i) and QᵀC_{A,b}.
+    """
     width = rows_of_items.shape[1]
     rank = width - 1
     rows, products, factor = _scratch(first, last, starts, rank)
     right = np.empty(rank)
     matrix = common[:rank, :rank].copy()
+    few = FEW * rank // 4
+    height = (few + 3) // 3 * 3  # the events and g, padded to whole blocks
+    events, identity = np.zeros((height, rank)), np.eye(few)
+    scales, combined = np.empty(rank), np.empty(few)
     for user in range(first, last):
         start, count = starts[user], starts[user + 1] - starts[user]
         level = levels[user]
         solutions[user, rank] = level
         if count == 0:
+            continue
+        if count <= few:
+            for a in range(rank):
+                scales[a] = 1.0 / np.sqrt(values[a] + ridges[user])
+                events[count, a] = -level * scales[a] * turned_common[a]
+            for k in range(count):
+                item = np.uint32(items[start + k])
+                root = np.sqrt(confidences[start + k])
+                for a in range(rank):
+                    events[k, a] = root * turned_rows[item, a] * scales[a]
+                right[k] = root * (1.0 - level * turned_rows[item, rank])
+            used = (count + 3) // 3 * 3
+            events[count + 1 : used] = 0.0
+            _gram(events[:used], rank, products)
+            for k in range(count):
+                right[k] -= products[count, k]
+            _factorise(products, count, 0.0, identity, factor)
+            _solve(factor, count, right, combined)
+            _combine_rows(events, count, combined, scales)
+            for a in range(rank):
+                total = 0.0
+                for b in range(rank):
+                    total += axes[a, b] * scales[b]
+                solutions[user, a] = total
             continue
         _prepare(items, confidences, start, count, rows_of_items, level, rows)
         _gram(rows, count, products)
@@ -121,6 +163,18 @@ def solve_users(
             right[a] = products[rank, a] - level * common[rank, a]
         _factorise(products, rank, 0.0, matrix, factor)
         _solve(factor, rank, right, solutions[user])
+
+
+@_inlined
+def _combine_rows(events: Array, count: int, weights: Array, scales: Array) -> None:
+    """Replace the scales by D(g + Bᵀx): rows of B and, below, g are combined with weights x, 1."""
+    total = events[count]
+    for k in range(count):
+        row, weight = events[k], weights[k]
+        for a in range(len(total)):
+            total[a] += weight * row[a]
+    for a in range(len(total)):
+        scales[a] *= total[a]
 
 
 @_inlined

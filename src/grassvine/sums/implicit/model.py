@@ -144,6 +144,14 @@ class ImplicitModel:
         """C = a₀XᵀX."""
         return self.strengths.unobserved_weight * (self.rows.T @ self.rows)
 
+    @cached_property
+    def axes(self) -> tuple[Array, Array, Array, Array]:
+        """The eigenvalues of C_{A,A}, its eigenvectors Q, the rows (A_iQ, b_i), and QᵀC_{A,b}."""
+        rank = self.factors.shape[1]
+        values, axes = np.linalg.eigh(self.common[:rank, :rank])
+        turned = np.column_stack([self.factors @ axes, self.popularity])
+        return np.maximum(values, 0.0), axes.copy(), turned, axes.T @ self.common[:rank, rank]
+
     def arrays(self) -> dict[str, Array]:
         """Return the model as named arrays; :meth:`from_arrays` is the inverse."""
         return {

@@ -101,7 +101,7 @@ class ImplicitProblem:
         ``watch`` is called with the completed fraction as it grows.
         """
         solutions = np.zeros((self.events.n_users, model.factors.shape[1] + 1))
-        self._over_users(_kernels().solve_users, model, (solutions,), (), watch)
+        self._over_users(_kernels().solve_users, model, (*model.axes, solutions), (), watch)
         return solutions
 
     def item_gram(self, typical_count: float) -> Array:
