@@ -124,7 +124,7 @@ def _write_long_run(folder: Path) -> float:
 
 def _write_history(folder: Path) -> None:
     folder.mkdir()
-    names = [name for name in StepReport.__slots__ if name not in ("finished", "share", "held_out")]
+    names = [name for name in StepReport._fields if name not in ("finished", "share", "held_out")]
     rows = [*_reports(N_ROWS)]
     columns = {name: np.array([getattr(row, name) for row in rows]) for name in names}
     gv.History(columns).save(folder / "history.safetensors")

@@ -9,7 +9,7 @@ import multiprocessing
 import multiprocessing.connection
 import struct
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -142,9 +142,9 @@ def _live(agent: Agent, timetable: Timetable, n_slots: int, line: Connection) ->
                     _collect(slot, heard[slot], mailbox, line)
                     data = {sender: mailbox.pop((slot, sender)) for sender in heard[slot]}
                     report = _attributed_meeting(agent, slot, data)
-                    line.send(("report", asdict(report)))
+                    line.send(("report", report._asdict()))
             end = attributed(agent, n_slots, lambda: agent.conclude(n_slots))
-            line.send(("report", asdict(end)))
+            line.send(("report", end._asdict()))
         line.send(("state", {name: np.array(array) for name, array in agent.state().items()}))
     except AgentError as error:
         line.send(("error", (error.agent, error.slot, error.cause)))

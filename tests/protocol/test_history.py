@@ -11,7 +11,7 @@ from grassvine.foundations.errors import DataError, OutputError
 from grassvine.protocol import StepReport
 
 # All that a report tells but `finished`, which is a sentence, and what is shown only.
-COLUMNS = [name for name in StepReport.__slots__ if name not in ("finished", "share", "held_out")]
+COLUMNS = [name for name in StepReport._fields if name not in ("finished", "share", "held_out")]
 
 
 @pytest.fixture(scope="module")

@@ -108,6 +108,12 @@ def test_one_check_holds_for_bytes_and_for_messages(sent: Message, complaint: st
         decode(encode(sent), SHAPES, **LINK)
 
 
+def test_finite_numbers_are_accepted_even_if_their_squares_overflow() -> None:
+    sent = message(basis=np.full((4, 2), -1e300))
+    for read in (checked_message(sent, SHAPES, **LINK), decode(encode(sent), SHAPES, **LINK)):
+        assert np.array_equal(read.arrays["basis"], sent.arrays["basis"])
+
+
 def test_a_message_has_the_same_layout_on_every_engine() -> None:
     sent = message(basis=np.asfortranarray(np.arange(8.0).reshape(4, 2)))
     for read in (checked_message(sent, SHAPES, **LINK), decode(encode(sent), SHAPES, **LINK)):

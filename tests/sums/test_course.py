@@ -154,7 +154,7 @@ def test_an_agent_that_hears_something_else_is_named(
 def test_decisions_are_those_of_whoever_came_first_with_them() -> None:
     start = Place(Course(doubling(1)))
     there = start.after(np.array([4.0]), SHAPES, [7.0], 3)
-    assert there.step.iterate.cost == 7.0 and there.step.taken.tolist() == [7.0]
+    assert there.step.iterate.cost == 7.0 and there.step.logged["decisions"].tolist() == [7.0]
 
 
 def test_agents_are_restored_together() -> None:

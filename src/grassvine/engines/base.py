@@ -9,7 +9,7 @@ engine.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.foundations.errors import AgentError
@@ -92,9 +92,9 @@ def create_agents(factories: Sequence[AgentFactory]) -> list[Agent]:
         return [make() for make in factories]
 
 
-def attributed(agent: Agent, slot: int, action: Callable[[], Result]) -> Result:
+def attributed(agent: Agent, slot: int, action: Callable[..., Result], *arguments: Any) -> Result:
     """Run an action of an agent; errors are raised as AgentError with the agent and slot."""
     try:
-        return action()
+        return action(*arguments)
     except Exception as cause:
         raise AgentError(agent.id, slot, f"{type(cause).__name__}: {cause}") from cause

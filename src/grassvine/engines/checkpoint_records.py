@@ -1,11 +1,10 @@
 """Records inside checkpoint files, checked before they are used."""
 
-from dataclasses import fields
 from itertools import pairwise
 
 from grassvine.protocol.report import StepReport
 
-_REPORT_TYPES = {field.name: field.type for field in fields(StepReport)}
+_REPORT_TYPES = StepReport.__annotations__
 
 Segment = tuple[int, int]  # (epoch, slot) of a log file, which ends at that slot
 

@@ -18,7 +18,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +83,7 @@ class AgentFiles:
             for index, record in enumerate(records)
             for name, array in record.log_entry.items()
         }
-        reports = json.dumps([asdict(record.report) for record in records]).encode()
+        reports = json.dumps([record.report._asdict() for record in records]).encode()
         arrays[REPORTS] = np.frombuffer(reports, dtype=np.uint8)
         arrays[ORIGIN] = np.array([origin])
         try:

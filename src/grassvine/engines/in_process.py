@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from grassvine.engines.base import (
     TIMETABLE_OVER,
@@ -99,19 +99,20 @@ def run_slots(
         reasons = [observe(report) for report in run_all(actions)]
         return next((reason for reason in reasons if reason), None)
 
-    slot, reason = 0, None
-    active = set(range(len(agents)))  # agents that may have something to compute
+    slot, n_slots, reason = 0, timetable.n_slots, None
+    active: Iterable[int] = range(len(agents))  # agents that may have something to compute
     with one_blas_thread():
-        while slot < timetable.n_slots and not reason:
+        while slot < n_slots and not reason:
             inboxes = timetable.inboxes(slot)
-            pending = [
-                (agents[number], _action(agents[number], slot, agents[number].precompute, slot)())
-                for number in active
-            ]
-            list(run_all([_action(agent, slot, work) for agent, work in pending if work]))
+            works = []
+            for number in active:
+                agent = agents[number]
+                if work := attributed(agent, slot, agent.precompute, slot):
+                    works.append(partial(attributed, agent, slot, work))
+            list(run_all(works))
             senders = {number for _, numbers in inboxes for number in numbers}
             messages = {
-                number: _action(agents[number], slot, agents[number].outgoing, slot)()
+                number: attributed(agents[number], slot, agents[number].outgoing, slot)
                 for number in senders
             }
             received = [
@@ -119,11 +120,14 @@ def run_slots(
                 for receiver, numbers in inboxes
             ]
             reason = report(
-                [_action(agent, slot, _meet, agent, slot, inbox) for agent, inbox in received]
+                [
+                    partial(attributed, agent, slot, _meet, agent, slot, inbox)
+                    for agent, inbox in received
+                ]
             )
-            active = senders | {receiver for receiver, _ in inboxes}
+            active = senders.union(receiver for receiver, _ in inboxes)
             slot += 1
-        report([_action(agent, slot, agent.conclude, slot) for agent in agents])
+        report([partial(attributed, agent, slot, agent.conclude, slot) for agent in agents])
     return EngineResult(tuple(agent.state() for agent in agents), slot, reason or TIMETABLE_OVER)
 
 
@@ -137,9 +141,3 @@ def _meet(agent: Agent, slot: int, inbox: Mapping[int, Message]) -> StepReport:
             for sender, message in inbox.items()
         ],
     )
-
-
-def _action(
-    agent: Agent, slot: int, method: Callable[..., Result], *arguments: Any
-) -> Callable[[], Result]:
-    return partial(attributed, agent, slot, partial(method, *arguments))

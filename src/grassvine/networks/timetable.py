@@ -76,8 +76,10 @@ class Timetable:
 
     def inboxes(self, slot: int) -> list[tuple[int, tuple[int, ...]]]:
         """Return each receiver of a slot with its senders, in ascending order."""
-        by_receiver = groupby(self.deliveries(slot), key=lambda delivery: delivery[1])
-        return [(receiver, tuple(s for s, _ in group)) for receiver, group in by_receiver]
+        inboxes: dict[int, list[int]] = {}
+        for sender, receiver in self.deliveries(slot):
+            inboxes.setdefault(receiver, []).append(sender)
+        return [(receiver, tuple(senders)) for receiver, senders in inboxes.items()]
 
     def meetings(self, slot: int) -> list[Edge]:
         """Return the pairs of agents that exchange messages at a slot, in either direction."""

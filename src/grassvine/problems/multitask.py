@@ -38,6 +38,7 @@ class _Stacked:
     sizes: NDArray[np.intp]
     scales: Array  # tr(X_tᵀX_t)/m, the mean squared norm of a feature
     filled: NDArray[np.intp]  # indices of the tasks with samples
+    item_scales: Array
 
     def sum_rows(self, rows: Array) -> Array:
         """Sum the rows of each task."""
@@ -100,7 +101,7 @@ class MultitaskProblem:
             gradient=stacked.features.T @ (residuals[:, None] * each),
             gram=fitted.T @ fitted,
             curvature=fitted.T @ (stacked.scales[:, None] * fitted),
-            item_scales=np.ones(self.n_items),
+            item_scales=stacked.item_scales,
             squared_error=squared_error,
         )
 
@@ -146,8 +147,7 @@ class MultitaskProblem:
         grams = self._stacked.sum_rows(reduced[:, :, None] * reduced[:, None, :])
         traces = grams.trace(axis1=1, axis2=2)
         diagonal = self.alpha + np.where(traces > 0.0, JITTER * traces, 1.0)
-        places = np.arange(reduced.shape[1])
-        grams[:, places, places] += diagonal[:, None]
+        grams.reshape(len(grams), -1)[:, :: reduced.shape[1] + 1] += diagonal[:, None]
         return np.linalg.solve(grams, right[:, :, None])[:, :, 0].astype(np.float64, copy=False)
 
     @cached_property
@@ -165,6 +165,7 @@ class MultitaskProblem:
             sizes=sizes,
             scales=np.array([np.sum(x * x) for x, _ in pairs]) / self.n_items,
             filled=np.flatnonzero([len(y) for y in self.tasks.targets]),
+            item_scales=np.ones(self.n_items),
         )
 
 

@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,9 @@ from grassvine.protocol.report import StepReport
 
 FORMAT = "grassvine history 1"
 _KINDS = {
-    field.name: np.int64 if field.type is int else np.float64
-    for field in fields(StepReport)
-    if field.name not in ("finished", "share", "held_out")
+    name: np.int64 if kind is int else np.float64
+    for name, kind in StepReport.__annotations__.items()
+    if name not in ("finished", "share", "held_out")
 }
 
 
@@ -176,7 +177,7 @@ class Recorder:
         """Return the recorded reports as a history."""
         return History(
             {
-                name: np.array([getattr(report, name) for report in self._reports], dtype=kind)
+                name: np.fromiter(map(attrgetter(name), self._reports), kind, len(self._reports))
                 for name, kind in _KINDS.items()
             }
         )

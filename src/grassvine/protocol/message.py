@@ -20,6 +20,7 @@ Shapes = Mapping[str, tuple[int, ...]]
 # Bound on the JSON header of names, types and shapes, checked before the header is parsed.
 MAX_HEADER_BYTES = 4096
 SAME_PLAN = "run sender and receiver with the same plan."
+_FLOAT, _WORD, _INTEGER = (np.dtype(kind) for kind in (np.float64, np.uint64, np.int64))
 
 
 class WordShape(tuple[int, ...]):
@@ -47,7 +48,7 @@ class Message:
     @property
     def nbytes(self) -> int:
         """The total size of the arrays in bytes."""
-        return sum(array.nbytes for array in self.arrays.values())
+        return sum([array.nbytes for array in self.arrays.values()])
 
 
 def encode(message: Message) -> bytes:
@@ -96,9 +97,9 @@ def decode(data: bytes, shapes: Shapes, *, sender: int, slot: int) -> Message:
             f"{what} is not valid safetensors ({cause}); it was altered, so send it again."
         ) from None
     wanted = {"sender": (1,), "slot": (1,), **shapes}
-    _check_shapes(arrays, wanted, what)
+    _check_shapes(arrays, wanted, sender, slot)
     for name in ("sender", "slot"):
-        _check_type(name, arrays[name], np.int64, what)
+        _check_type(name, arrays[name], _INTEGER, sender, slot)
     message = Message(
         sender=int(arrays["sender"][0]),
         slot=int(arrays["slot"][0]),
@@ -131,30 +132,38 @@ def checked_message(message: Message, shapes: Shapes, *, sender: int, slot: int)
     ...     print(str(error).split(";")[0])
     'basis' in the message that agent 0 sent at slot 3 contains nan
     """
-    what = _named(sender, slot)
     if (message.sender, message.slot) != (sender, slot):
         raise MessageError(
-            f"{what} claims to be from agent {message.sender} at slot {message.slot}; "
-            f"fix agent {sender}."
+            f"{_named(sender, slot)} claims to be from agent {message.sender} at slot "
+            f"{message.slot}; fix agent {sender}."
         )
-    _check_shapes(message.arrays, shapes, what)
-    for name, array in message.arrays.items():
-        words = isinstance(shapes[name], WordShape)
-        _check_type(name, array, np.uint64 if words else np.float64, what)
-        if not words and not np.isfinite(array).all():
+    given = message.arrays
+    _check_shapes(given, shapes, sender, slot)
+    in_order = True
+    for name, shape in shapes.items():
+        array, words = given[name], type(shape) is WordShape
+        _check_type(name, array, _WORD if words else _FLOAT, sender, slot)
+        in_order = in_order and _is_in_order(array)
+        if not words and not _is_finite(array):
             value = array[~np.isfinite(array)][0]
             raise MessageError(
-                f"{name!r} in {what} contains {value}; check the data of agent {sender}, "
-                "or choose smaller steps."
+                f"{name!r} in {_named(sender, slot)} contains {value}; check the data of agent "
+                f"{sender}, or choose smaller steps."
             )
-    return Message(sender, slot, {name: _in_order(message.arrays[name]) for name in shapes})
+    if in_order:
+        return message
+    arrays = {name: np.require(array, requirements=["C", "A"]) for name, array in given.items()}
+    return Message(sender, slot, arrays)
 
 
-def _in_order(array: NDArray[Any]) -> NDArray[Any]:
+def _is_finite(array: NDArray[Any]) -> bool:
+    """Return whether all numbers are finite; a sum of squares that overflows does not tell."""
+    return math.isfinite(np.vdot(array, array)) or bool(np.isfinite(array).all())
+
+
+def _is_in_order(array: NDArray[Any]) -> bool:
     flags = array.flags
-    if flags.c_contiguous and flags.aligned:
-        return array
-    return np.require(array, requirements=["C", "A"])
+    return flags.c_contiguous and flags.aligned
 
 
 def _content_bytes(shapes: Shapes) -> int:
@@ -165,18 +174,23 @@ def _named(sender: int, slot: int) -> str:
     return f"the message that agent {sender} sent at slot {slot}"
 
 
-def _check_shapes(arrays: Mapping[str, NDArray[Any]], shapes: Shapes, what: str) -> None:
+def _check_shapes(
+    arrays: Mapping[str, NDArray[Any]], shapes: Shapes, sender: int, slot: int
+) -> None:
     found = {name: array.shape for name, array in arrays.items()}
-    if found != dict(shapes):
+    if found != shapes:
         raise MessageError(
-            f"{what} contains {_described(found)}, not {_described(shapes)}; {SAME_PLAN}"
+            f"{_named(sender, slot)} contains {_described(found)}, not {_described(shapes)}; "
+            f"{SAME_PLAN}"
         )
 
 
-def _check_type(name: str, array: NDArray[Any], kind: type[np.generic], what: str) -> None:
+def _check_type(
+    name: str, array: NDArray[Any], kind: np.dtype[Any], sender: int, slot: int
+) -> None:
     if array.dtype != kind:
         raise MessageError(
-            f"{name!r} in {what} is of type {array.dtype}, not {np.dtype(kind)}; {SAME_PLAN}"
+            f"{name!r} in {_named(sender, slot)} is of type {array.dtype}, not {kind}; {SAME_PLAN}"
         )
 
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from grassvine.foundations.options import real_number, whole_number
@@ -161,7 +161,7 @@ class TimetableShare:
     def __call__(self, report: StepReport) -> str | None:
         """Pass a report on to the observer."""
         if math.isnan(report.share) and report.neighbour != -1:
-            report = replace(report, share=(report.slot + 1) / self._n_slots)
+            report = report._replace(share=(report.slot + 1) / self._n_slots)
         return self._observer(report)
 
     def incident(self, text: str) -> None:
@@ -178,8 +178,11 @@ class CombinedObserver:
 
     def __call__(self, report: StepReport) -> str | None:
         """Call all observers and return the first reason to stop, or None."""
-        reasons = [observer(report) for observer in self._observers]
-        return next((reason for reason in reasons if reason), None)
+        reason = None
+        for observer in self._observers:
+            found = observer(report)
+            reason = reason or found
+        return reason
 
     def incident(self, text: str) -> None:
         """Pass an incident on to all observers."""

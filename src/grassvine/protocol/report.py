@@ -2,11 +2,10 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class StepReport:
+class StepReport(NamedTuple):
     """One row of the history: an agent's state *before* an update, and the update.
 
     Cost and distance are by-products of the update, so reports need no extra messages.
@@ -41,8 +40,23 @@ class StepReport:
     messages: int = 0
     bytes: int = 0
     finished: str = ""
-    share: float = field(default=math.nan, compare=False)
-    held_out: float = field(default=math.nan, compare=False)
+    share: float = math.nan
+    held_out: float = math.nan
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether two reports are equal but for what is for display only."""
+        return isinstance(other, StepReport) and self[:N_RECORDED] == other[:N_RECORDED]
+
+    def __ne__(self, other: object) -> bool:
+        """Return whether two reports differ in more than what is for display only."""
+        return not self == other
+
+    def __hash__(self) -> int:
+        """Return a hash that equal reports share."""
+        return hash(self[:N_RECORDED])
+
+
+N_RECORDED = len(StepReport._fields) - 2  # the fields that are not for display only
 
 
 # An observer may return a reason to stop; the run then ends after the current slot.

@@ -17,7 +17,7 @@ from grassvine.protocol.restore import checked_arrays, require_equal_state
 from grassvine.sums.course import Course, Place, SharedPrograms
 from grassvine.sums.decisions import Decisions, packed, unpacked
 from grassvine.sums.own import Data
-from grassvine.sums.program import Program, flat, kind_of
+from grassvine.sums.program import Program, flat
 from grassvine.sums.progress import PREFIX, last_error
 from grassvine.sums.summation import Addends, PlainSummation, Summation
 
@@ -89,8 +89,9 @@ class SumAgent:
         """Return the partial sum on the way up or the total on the way down; empty at the end."""
         step = self._place.step
         if self._upward(slot):
-            checksum = np.array([step.checksum], dtype=np.float64)
-            return Message(self._id, slot, {"sum": self._own_part(), "checksum": checksum})
+            return Message(
+                self._id, slot, {"sum": self._own_part(), "checksum": step.checksum_message}
+            )
         total = self._total
         if step.finished and slot >= self._route.n_slots * self._summation.n_rounds:
             total = self._own_part()  # empty
@@ -117,13 +118,14 @@ class SumAgent:
 
         A single agent receives its own part, which is the total.
         """
-        others = [message for message in inbox if message.sender != self._id]
+        first, own = inbox[0], self._id
+        others = [message for message in inbox if message.sender != own]
         self._log_entry = {}
         part = self._own_part()
         if not self._place.step.finished:
-            if inbox[0].sender == self._route.parent:
-                given = unpacked(inbox[0].arrays["decisions"], self._route.parent)
-                self._receive_sum(inbox[0].arrays["sum"], given)
+            if first.sender == self._route.parent:
+                given = unpacked(first.arrays["decisions"], self._route.parent)
+                self._receive_sum(first.arrays["sum"], given)
             else:
                 if others:
                     self._add(part, others)
@@ -137,10 +139,10 @@ class SumAgent:
             cost=iterate.cost,
             mse=math.nan if iterate.mse is None else self._mse,
             gradient_norm=iterate.gradient_norm,
-            neighbour=inbox[0].sender,
+            neighbour=first.sender,
             distance=0.0,
             messages=len(others),
-            bytes=sum(message.nbytes for message in others),
+            bytes=sum([message.nbytes for message in others]),
             finished=step.finished,
             share=1.0 if step.finished else iterate.share,
             held_out=last_error(iterate.candidates),
@@ -216,7 +218,7 @@ class SumAgent:
         shapes = {name: np.shape(log_entry[name]) for name in names if name in log_entry}
         arrays = checked_arrays(log_entry, shapes, what)
         try:
-            self._summation.replay(kind_of(step.part.compute), arrays)
+            self._summation.replay(step.kind, arrays)
             total, sizes = flat([arrays[name] for name in names[:n_arrays]])
             self._receive_total(total, sizes, arrays["decisions"].tolist())
             self._total = total
@@ -261,8 +263,7 @@ class SumAgent:
         if step.iterate.mse is not None:
             mse = self._data.get(step.iterate.mse)
             self._mse = self._mse if mse is None else mse
-        places = {str(place): array for place, array in enumerate(step.arrays)}
-        self._log_entry = {**places, "decisions": step.taken, **self._summation.log_entry()}
+        self._log_entry = {**step.logged, **self._summation.log_entry()}
 
     def _own_part(self) -> Addends:
         """Return this agent's part of the current sum, with those of its children."""
@@ -278,7 +279,7 @@ class SumAgent:
             numbers, self._shapes = flat(step.part.of(self._data))
             self._part = self._summation.begin(
                 step.n_sums,
-                kind_of(step.part.compute),
+                step.kind,
                 numbers,
                 self._shapes,
                 wide=step.part.wide,

@@ -18,6 +18,7 @@ from grassvine.foundations.arrays import Array
 from grassvine.foundations.blas import one_blas_thread
 from grassvine.foundations.errors import MessageError
 from grassvine.problems.base import Problem
+from grassvine.protocol.agent import State
 from grassvine.protocol.message import SAME_PLAN
 from grassvine.sums.decisions import Decisions, packed
 from grassvine.sums.program import (
@@ -26,6 +27,7 @@ from grassvine.sums.program import (
     Program,
     ProgramOutcome,
     first_part,
+    kind_of,
     next_part,
     shaped,
 )
@@ -47,22 +49,25 @@ class Step:
         The number of sums so far.
     checksum : int
         Of all totals and decisions.
-    arrays : list of arrays
-        The last total.
     decisions : list of float
         The decisions since the last total.
-    taken, message : array
-        The same, as it is logged and sent.
+    checksum_message, message : array
+        The checksum and the decisions, as they are sent.
+    logged : dict of arrays
+        The last total, by position, and the decisions.
+    kind : str
+        Names the quantities of the next sum.
     """
 
     part: Part
     finished: str = ""
     n_sums: int = 0
     checksum: int = 0
-    arrays: Sequence[Array] = ()
     decisions: Sequence[float] = ()
-    taken: Array = field(default_factory=lambda: np.zeros(0))
+    checksum_message: Array = field(default_factory=lambda: np.zeros(1))
     message: Array = field(default_factory=lambda: packed([]))
+    logged: State = field(default_factory=dict)
+    kind: str = ""
 
     @property
     def iterate(self) -> Iterate:
@@ -125,7 +130,8 @@ class Course:
     def begin(self) -> Step:
         """Return the first step."""
         with one_blas_thread():
-            return Step(first_part(self._program))
+            part = first_part(self._program)
+        return Step(part, kind=kind_of(part.compute))
 
     def advanced(
         self, step: Step, total: Array, shapes: Shapes, given: Sequence[float] | None, agent: int
@@ -144,8 +150,18 @@ class Course:
         taken = np.array(decisions.taken, dtype=np.float64)
         checksum = crc32(total.data, crc32(repr(list(shapes)).encode(), step.checksum))
         checksum = crc32(taken.data, checksum)
-        logged = arrays, decisions.taken, taken, packed(decisions.taken)
-        return Step(part, finished, step.n_sums + 1, checksum, *logged)
+        logged = {str(place): array for place, array in enumerate(arrays)}
+        return Step(
+            part,
+            finished,
+            step.n_sums + 1,
+            checksum,
+            decisions.taken,
+            np.array([checksum], dtype=np.float64),
+            packed(decisions.taken),
+            {**logged, "decisions": taken},
+            kind_of(part.compute),
+        )
 
 
 class SharedPrograms:

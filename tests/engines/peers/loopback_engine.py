@@ -106,7 +106,7 @@ class LoopbackEngine:
             first = timetable.rearranged(np.arange(stop))
             _, ends, states = self._carry(factories, first)
         for end in ends:
-            observe(replace(end, slot=stop))
+            observe(end._replace(slot=stop))
         return EngineResult(tuple(states), stop, reason or TIMETABLE_OVER)
 
     def close(self) -> None:

@@ -6,7 +6,7 @@ of the stages before. Nothing is sent between stages.
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -187,8 +187,7 @@ class StagedAgent:
 
     def _report(self, slot: int, report: StepReport) -> StepReport:
         last = self._current.number == len(self._starts) - 1
-        return replace(
-            report,
+        return report._replace(
             slot=slot,
             update=self._current.updates_before + report.update,
             finished=report.finished if last else "",

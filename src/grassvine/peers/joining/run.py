@@ -70,7 +70,7 @@ def run_peer(
         told = _Told(member, plan, identity, part)
 
         def report(one: StepReport) -> None:
-            counted = replace(one, slot=part.before + one.slot)
+            counted = one._replace(slot=part.before + one.slot)
             told.progress.report(counted, told.traffic)
             observe(counted)
 

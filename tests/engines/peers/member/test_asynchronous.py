@@ -58,7 +58,7 @@ def replayed(nodes: Sequence[Node], logs: bool) -> int:
     for number, node in enumerate(nodes):
         assert repr(node.state) == repr(wanted.states[number])
         expected = [one for one in reports if one.agent == number][:-1]  # and its final state
-        expected = [replace(one, slot=place) for place, one in enumerate(expected)]
+        expected = [one._replace(slot=place) for place, one in enumerate(expected)]
         assert repr(node.reports) == repr(expected)
     return timetable.n_slots
 
