@@ -80,31 +80,60 @@ def recommendation_table(
     """
     import polars as pl
 
-    shown, k = items != UNKNOWN, items.shape[1]
-    nothing = ~known if show_nothing else np.zeros(len(known), bool)
-    shown[nothing, 0] = True
-    row, place = np.nonzero(shown)
-    one = len(asked) == 1
-    floats = _floats({name: values[shown] for name, values in columns.items()})
-    series = [
-        (asked.new_from_index(0, len(row)) if one else asked[row]).alias("user"),
-        *(owner.alias(name) for name, owner in owners_of(row).items()),
-        catalogue.items.at(items[shown]).alias("item"),
-        floats[0],
-        _ranks(k).head(len(row))
-        if one and not nothing.any()
-        else pl.Series("rank", np.where(nothing[row], 0, place + 1)),
-        _known().new_from_index(0, len(row)) if known.all() else pl.Series("known", known[row]),
-        *floats[1:],
+    if len(asked) == 1 and known[0]:
+        series = _columns_of_one(asked, owners_of, catalogue, items[0], columns)
+        return series[0].to_frame().hstack(series[1:])
+    shown = items != UNKNOWN
+    ranks = np.where(shown, np.arange(1, items.shape[1] + 1), 0)
+    if show_nothing:
+        shown[~known, 0] = True
+    row, _ = np.nonzero(shown)
+    others = {name: pl.Series(values[shown]) for name, values in columns.items() if name != "score"}
+    return pl.DataFrame(
+        {
+            "user": asked.new_from_index(0, len(row)) if len(asked) == 1 else asked[row],
+            **owners_of(row),
+            "item": catalogue.items.at(items[shown]),
+            "score": pl.Series(columns["score"][shown]),
+            "rank": pl.Series(ranks[shown]),
+            "known": pl.Series(known[row]),
+            **others,
+        }
+    )
+
+
+def _columns_of_one(
+    asked: "pl.Series",
+    owners_of: "Callable[[Indices], dict[str, pl.Series]]",
+    catalogue: Catalogue,
+    items: Indices,
+    columns: dict[str, Array],
+) -> "list[pl.Series]":
+    """Return the columns of one known user: of short series, making them takes the longest.
+
+    Numbers are pieces of one series, and what is the same for all users is kept.
+    """
+    import polars as pl
+
+    count = int(np.count_nonzero(items != UNKNOWN))  # they come first
+    numbers = pl.Series(np.concatenate([values[0, :count] for values in columns.values()]))
+    score, *others = (
+        numbers.slice(at * count, count).alias(name) for at, name in enumerate(columns)
+    )
+    owners = owners_of(np.zeros(count, np.int64))
+    return [
+        asked.new_from_index(0, count).alias("user"),
+        *(owner.alias(name) for name, owner in owners.items()),
+        catalogue.items.at(items[:count]).alias("item"),
+        score,
+        _ranks(len(items)).head(count),
+        _known().new_from_index(0, count),
+        *others,
     ]
-    return (
-        series[0].to_frame().hstack(series[1:])
-    )  # several times faster than a frame of a dictionary
 
 
 @cache
 def _known() -> "pl.Series":
-    """Return the column of a known user."""
     import polars as pl
 
     return pl.Series("known", [True])
@@ -112,18 +141,9 @@ def _known() -> "pl.Series":
 
 @lru_cache(maxsize=8)
 def _ranks(k: int) -> "pl.Series":
-    """Return the ranks of k items."""
     import polars as pl
 
     return pl.Series("rank", np.arange(1, k + 1))
-
-
-def _floats(columns: dict[str, Array]) -> "list[pl.Series]":
-    """Return columns of the same length: pieces of one series, which is faster for short ones."""
-    import polars as pl
-
-    whole, size = pl.Series(np.concatenate([*columns.values()])), len(next(iter(columns.values())))
-    return [whole.slice(at * size, size).alias(name) for at, name in enumerate(columns)]
 
 
 def _known_numbers(catalogue: Catalogue, ids: object) -> Indices:

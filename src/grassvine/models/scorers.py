@@ -15,7 +15,7 @@ from grassvine.foundations.arrays import Array
 from grassvine.models.ranking import Best, ItemRows, Wanted
 from grassvine.sums.implicit.ease import COUNT, ItemRegressions
 from grassvine.sums.implicit.model import ImplicitModel
-from grassvine.sums.implicit.problem import ImplicitProblem
+from grassvine.sums.implicit.problem import ImplicitProblem, solve_few
 
 
 class Scorer(Protocol):
@@ -82,7 +82,7 @@ class FactorScorer:
 
     def best(self, events: Ratings, wanted: Wanted) -> Best:
         """Return the best items of each user, and their scores."""
-        return wanted.of_rows(self._rows, ImplicitProblem(events).solve(self.model), events)
+        return wanted.of_rows(self._rows, solve_few(events, self.model), events)
 
     @cached_property
     def _rows(self) -> ItemRows:

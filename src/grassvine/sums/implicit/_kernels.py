@@ -122,7 +122,10 @@ def solve_users(
     rows, products, factor = _scratch(first, last, starts, rank)
     right = np.empty(rank)
     matrix = common[:rank, :rank].copy()
-    few = FEW * rank // 4
+    few, most = 0, FEW * rank // 4
+    for user in range(first, last):
+        if starts[user + 1] - starts[user] <= most:
+            few = max(few, starts[user + 1] - starts[user])
     height = (few + 3) // 3 * 3  # the events and g, padded to whole blocks
     events, identity = np.zeros((height, rank)), np.eye(few)
     scales, combined = np.empty(rank), np.empty(few)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from grassvine.foundations.options import whole_number
 from grassvine.foundations.watch import Watch
 from grassvine.problems.base import Problem, as_problem_of
 from grassvine.problems.blocks import Block, add_blocks, user_blocks
-from grassvine.sums.implicit.model import ImplicitModel, Strengths
+from grassvine.sums.implicit.model import ImplicitModel
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,26 +141,39 @@ class ImplicitProblem:
         watch: Watch | None = None,
     ) -> list[Array]:
         """Run a kernel over all blocks and add the arrays that it fills."""
-        if model.n_items != self.n_items:
-            raise BasisError(
-                f"the model has {model.n_items} items and the events have {self.n_items}; "
-                "pass a model of the same items."
-            )
-        strengths: Strengths = model.strengths
-        table = (
-            self.events.starts,
-            self.events.items,
-            self.confidences(strengths.typical_count),
-            model.rows,
-            model.common,
-            strengths.levels(self.events),
-            strengths.ridges(self.events),
-        )
+        table = _table(self.events, model, self.confidences(model.strengths.typical_count))
 
         def run(users: Block, sums: list[Array]) -> None:
             kernel(*users, *table, *arguments, *sums)
 
         return add_blocks(run, self._blocks, shapes, self.threads, watch)
+
+
+def solve_few(events: Ratings, model: ImplicitModel) -> Array:
+    """Return what a problem of these events would, without its checks, for users of a model."""
+    solutions = np.zeros((events.n_users, model.factors.shape[1] + 1))
+    table = _table(events, model, model.strengths.confidences(events))
+    _kernels().solve_users(0, events.n_users, *table, *model.axes, solutions)
+    return solutions
+
+
+def _table(events: Ratings, model: ImplicitModel, confidences: Array) -> tuple[Any, ...]:
+    """Return what kernels need of events and a model."""
+    if model.n_items != events.n_items:
+        raise BasisError(
+            f"the model has {model.n_items} items and the events have {events.n_items}; "
+            "pass a model of the same items."
+        )
+    strengths = model.strengths
+    return (
+        events.starts,
+        events.items,
+        confidences,
+        model.rows,
+        model.common,
+        strengths.levels(events),
+        strengths.ridges(events),
+    )
 
 
 def refuse_counts(counts: Array) -> None:
