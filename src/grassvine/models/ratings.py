@@ -14,6 +14,7 @@ from grassvine.foundations.described import Described
 from grassvine.foundations.errors import DataError, Option
 from grassvine.foundations.options import choice, whole_number
 from grassvine.foundations.watch import Watch, part_of
+from grassvine.models.cautious import best_lower_ends
 from grassvine.models.deviations import deviations, deviations_of_level
 from grassvine.models.fold_in import (
     MATCHED,
@@ -369,14 +370,11 @@ class RatingsModel(Described):
             return items, scores + (shared.centre + private.biases[users])[:, None]
 
         def lower_ends(users: Indices, own: Ratings) -> Best:
-            count = len(shared.items)
-            pairs = np.repeat(np.arange(len(users)), count), np.tile(np.arange(count), len(users))
             assert isinstance(shared.solver, BayesianSolver)
-            spread = shared.solver.deviations(own, *pairs).reshape(len(users), count)
             ratings = private.weights[users] @ shared.factors.T + shared.item_biases
             ratings += (shared.centre + private.biases[users])[:, None]
-            scores = self._clipped(ratings) - deviations_of_level(INTERVAL) * spread
-            return wanted.of_scores(scores, own)
+            reach, model = deviations_of_level(INTERVAL), shared.solver.bayesian_model
+            return best_lower_ends(model, self._clipped(ratings), own, wanted, reach)
 
         def chosen(users: Indices, own: Ratings) -> Best:
             assert choices is not None

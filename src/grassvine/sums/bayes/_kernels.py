@@ -212,8 +212,9 @@ def variances_of_users(
     pair_starts: Indices,
     pair_items: Indices,
     variances: Array,
+    noises: Array,
 ) -> None:
-    """Write XᵀVX + D·(w² + diag V) + d + σ²/(τκ) for each pair of a user and an item.
+    """Write XᵀVX + D·(w² + diag V) + d + σ²/(τκ) for each pair of a user and an item, and σ²/τ.
 
     A user without ratings has the prior around the mean user.
     """
@@ -244,6 +245,7 @@ def variances_of_users(
             products, squares, ridge, centre, noise, prior_count, count,
             factor, inverse, covariance, right, mean,
         )  # fmt: skip
+        noises[user] = noise / tau
         for pair in range(pair_starts[user], pair_starts[user + 1]):
             item = pair_items[pair]
             known = 0.0

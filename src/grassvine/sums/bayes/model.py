@@ -184,6 +184,21 @@ class BayesianModel:
             PRECISION_COUNT,
         )
 
+    @cached_property
+    def _item_terms(self) -> tuple[Array, Array]:
+        """κd and κ of each item."""
+        rows, spread = self.kernel_arguments[:2]
+        return spread[:-1, self.rank].copy(), rows[:-1, self.rank] ** 2
+
+    def least_variances(self, noise: float) -> Array:
+        """Return what the variance of a prediction of each item is at least, given σ²/τ of a user.
+
+        It is that of the noise and of the item's bias, without what is not known of factors.
+        """
+        of_biases, precisions = self._item_terms
+        least: Array = self.scale**2 * (of_biases + noise) / precisions
+        return least
+
     def arrays(self) -> dict[str, Array]:
         """Return the model as named arrays; :meth:`from_arrays` is the inverse."""
         return {one.name: np.asarray(getattr(self, one.name), float) for one in fields(self)}

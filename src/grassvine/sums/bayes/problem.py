@@ -145,18 +145,28 @@ class BayesianCompletionProblem:
         It is that of a new rating: of the noise, and of what is not known of user and item. The
         number −1 stands for any item that is not in the table.
         """
+        return self.variances_and_noise(model, users, items, watch)[0]
+
+    def variances_and_noise(
+        self,
+        model: BayesianModel,
+        users: Indices,
+        items: NDArray[np.integer],
+        watch: Watch | None = None,
+    ) -> tuple[Array, Array]:
+        """Return the same, and σ²/τ of each user who has a pair."""
         if self.ratings.n_users == 1:
             order, starts = np.arange(len(users)), np.array([0, len(users)])
         else:
             order = np.argsort(users, kind="stable")
             starts = np.searchsorted(users[order], np.arange(self.ratings.n_users + 1))
         places = np.where(items < 0, self.n_items, items).astype(np.int64)[order]
-        found = np.zeros(len(users))
-        arguments = (model.mean_user, starts, places, found)
+        found, noises = np.zeros(len(users)), np.zeros(self.ratings.n_users)
+        arguments = (model.mean_user, starts, places, found, noises)
         self._sum_over_users(_kernels().variances_of_users, model, arguments, (), watch)
         variances = np.empty(len(users))
         variances[order] = model.scale**2 * found
-        return variances
+        return variances, noises
 
     @cached_property
     def _blocks(self) -> list[Block]:
