@@ -61,6 +61,20 @@ def test_the_best_are_those_of_all_scores_sorted(
     np.testing.assert_array_equal(found == -1, items == -1)
 
 
+@pytest.mark.parametrize("k", [1, 10, N_ITEMS])
+@pytest.mark.parametrize("share", [1.0, 0.01])
+@pytest.mark.parametrize("exclude_seen", [True, False])
+def test_the_best_of_given_scores_are_those_sorted(
+    k: int, share: float, exclude_seen: bool
+) -> None:
+    wanted, own = Wanted(k, allowed_items(share), exclude_seen), seen_by_users()
+    scores = stream(0, "data", "scores").integers(0, 50, (N_USERS, N_ITEMS)) / 7.0  # many ties
+    items, values = sorted_scores(wanted, scores, own)
+    found, largest = wanted.of_scores(scores.copy(), own)
+    np.testing.assert_array_equal(found, items)
+    np.testing.assert_array_equal(largest, values)
+
+
 def test_ties_are_in_the_order_of_the_items() -> None:
     wanted, nothing = Wanted(5, np.ones(N_ITEMS, bool), exclude_seen=False), seen_by_users()
     found, scores = wanted.of_rows(ItemRows(np.ones((N_ITEMS, 2))), np.ones((N_USERS, 2)), nothing)

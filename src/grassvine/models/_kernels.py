@@ -69,10 +69,49 @@ def best_of_rows(
                     score = _product(own, rows[item])
                     if _worse(heap[0], places[0], score, item):
                         _replace_worst(heap, places, k, score, item)
-        for rank in range(k - 1, -1, -1):
-            scores[user, rank] = heap[0]
-            found[user, rank] = places[0] if places[0] < n_items else -1
-            _replace_worst(heap, places, rank, heap[rank], places[rank])
+        _write_sorted(heap, places, n_items, found[user], scores[user])
+
+
+@_compiled
+def best_of_scores(
+    all_scores: Array, excluded: Indices, starts: Indices, seen: Any, found: Indices, scores: Array
+) -> None:
+    """Write the same from the scores of all items (users×items), which are changed likewise."""
+    n_items, k = all_scores.shape[1], found.shape[1]
+    heap, places = np.empty(k), np.empty(k, np.int64)
+    for user in range(len(all_scores)):
+        row = all_scores[user]
+        for item in excluded:
+            row[item] = -np.inf
+        for entry in range(starts[user], starts[user + 1]):
+            row[np.uint32(seen[entry])] = -np.inf
+        heap[:], places[:] = -np.inf, n_items
+        for item, score in enumerate(row):
+            if score > -np.inf and _worse(heap[0], places[0], score, item):
+                _replace_worst(heap, places, k, score, item)
+        _write_sorted(heap, places, n_items, found[user], scores[user])
+
+
+@_compiled
+def add_rows(starts: Indices, items: Any, weights: Array, rows: Array, sums: Array) -> None:
+    """Add the rows of each user's items, times weights, to the user's sums."""
+    for user in range(len(sums)):
+        total = sums[user]
+        for entry in range(starts[user], starts[user + 1]):
+            row, weight = rows[np.uint32(items[entry])], weights[entry]
+            for a in range(len(total)):
+                total[a] += weight * row[a]
+
+
+@_inlined
+def _write_sorted(
+    heap: Array, places: Indices, n_items: int, found: Indices, scores: Array
+) -> None:
+    """Empty a heap into the items found and their scores, the worst first."""
+    for rank in range(len(found) - 1, -1, -1):
+        scores[rank] = heap[0]
+        found[rank] = places[0] if places[0] < n_items else -1
+        _replace_worst(heap, places, rank, heap[rank], places[rank])
 
 
 @_compiled

@@ -81,19 +81,22 @@ class Wanted:
         approximate, error = items.approximate(weights)
         shape = len(weights), self.k
         found, scores = np.empty(shape, np.int64), np.empty(shape)
-        starts = own.starts if self.exclude_seen else np.zeros_like(own.starts)
-        excluded = np.flatnonzero(~self.allowed)
-        best_of_rows(
-            approximate, error, weights, items.rows, excluded, starts, own.items, found, scores
-        )
+        best_of_rows(approximate, error, weights, items.rows, *self._excluded(own), found, scores)
         return found, scores
 
     def of_scores(self, scores: Array, own: Ratings) -> Best:
         """Return the items with the largest scores (users×items), which are changed."""
-        scores[:, ~self.allowed] = -np.inf
-        if self.exclude_seen:
-            scores[entries(own, np.arange(own.n_users))] = -np.inf
-        return best(scores, self.k)
+        from grassvine.models._kernels import best_of_scores
+
+        shape = len(scores), self.k
+        found, largest = np.empty(shape, np.int64), np.empty(shape)
+        best_of_scores(scores, *self._excluded(own), found, largest)
+        return found, largest
+
+    def _excluded(self, own: Ratings) -> tuple[Indices, Indices, NDArray[np.int32]]:
+        """Return the items excluded for all, and those of each user in compressed form."""
+        starts = own.starts if self.exclude_seen else np.zeros_like(own.starts)
+        return np.flatnonzero(~self.allowed), starts, own.items
 
 
 def best_in_blocks(

@@ -143,12 +143,11 @@ class RegressionScorer:
 
     def scores(self, events: Ratings) -> Array:
         """Return the scores of all items for each user, users×items."""
-        from scipy import sparse
+        from grassvine.models._kernels import add_rows  # numba takes long to import
 
-        shape = events.n_users, events.n_items
         confidences = np.log2(1.0 + events.values / COUNT)
-        rows = sparse.csr_array((confidences, events.items, events.starts), shape=shape)
-        scores: Array = rows @ self.model.coefficients
+        scores = np.zeros((events.n_users, events.n_items))
+        add_rows(events.starts, events.items, confidences, self.model.coefficients, scores)
         return scores
 
     def best(self, events: Ratings, wanted: Wanted) -> Best:
