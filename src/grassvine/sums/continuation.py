@@ -48,7 +48,7 @@ MAX_FINAL_ITER = 250
 # A descent that will converge reduces its gradient norm within this number of iterations.
 N_ITER_NO_CHANGE, STEADY = 12, 0.1
 MAX_ATTEMPTS = 5
-EQUAL_COST, SAME_COST = 0.05, 1e-3  # relative differences, among descents and to the best of them
+EQUAL_COST, SAME_COST = 0.01, 1e-3  # relative differences, among descents and to the best of them
 FITTED = 1e-9  # residual relative to the data
 NEARLY_FITTED = 1e-8  # below, descend as far as rounding allows
 
@@ -130,6 +130,8 @@ def _certified(
     relative = math.sqrt(found.point.squared_error / known.energy) if known.energy else 0.0
     if (yield from determined(problem, ratings, found.point, relative)):
         return _outcome(found.point, f"the table is recovered: {found.reason}", recovered=True)
+    # What the entries hardly determine is wrong by a large multiple of the residual that is left.
+    found = yield from _continued(problem, found, known, replace(stopping, tol=0.0))
     reason = "the known entries are fitted, but do not determine all others"
     return _outcome(found.point, reason, recovered=False)
 
