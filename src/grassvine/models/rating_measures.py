@@ -48,7 +48,8 @@ def measure_ratings(model: RatingsModel, table: RatingTable) -> RatingMeasures:
         )
     ids, ratings = table.users_with_owners, table.ratings
     user = private.users.numbers(ids.series, "user", ids.owners)
-    user = np.where(private.counts[user] > 0, user, UNKNOWN)[ratings.users_of_values()]
+    user = np.where(private.counts[user] > 0, user, UNKNOWN)
+    user = np.repeat(user, np.diff(ratings.starts))
     item = shared.items.numbers(table.items.series, "item")
     item = np.where(shared.counts[item] > 0, item, UNKNOWN)[ratings.items]
     known = (user != UNKNOWN) & (item != UNKNOWN)
@@ -56,7 +57,9 @@ def measure_ratings(model: RatingsModel, table: RatingTable) -> RatingMeasures:
         raise DataError(
             "none of these pairs has a known user and a known item; pass ratings of known ones."
         )
-    user, item, truth = user[known], item[known], ratings.values[known]
+    truth = ratings.stored.astype(np.float64)
+    if not known.all():
+        user, item, truth = user[known], item[known], truth[known]
     predicted, coverage = model.predict_by_number(user, item), None
     if isinstance(shared.solver, BayesianSolver):
         std = model.deviations_by_number(user, item)

@@ -24,7 +24,9 @@ from grassvine.data.tables import (
     ratings_from_matrix,
     read_table,
 )
+from grassvine.data.tables.rating_table import require_ratings_memory
 from grassvine.datasets import read_movielens
+from grassvine.foundations import memory
 from grassvine.foundations.errors import DataError
 
 Rating = tuple[Any, Any, float]
@@ -398,6 +400,20 @@ def test_tables_that_do_not_go_together_are_refused(tables: list[Any], message: 
 
 
 DENSE = np.array([[1.0, NAN, 0.0], [NAN, NAN, NAN], [NAN, 2.0, NAN]])
+
+
+def test_a_table_is_refused_if_a_fit_would_need_more_memory_than_there_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Hundred million ratings need 12.8 GB, of which a machine with 20 GB has room."""
+    monkeypatch.setattr(memory, "available_memory", lambda: 20 * 10**9)
+    require_ratings_memory(10**8, "a table")
+    monkeypatch.setattr(memory, "available_memory", lambda: 128 * 2)
+    table = ratings_from_arrays([1], [1], [5.0])
+    assert table.n_ratings == 1
+    message = "^a table of 2 ratings needs about 0.0 MB of memory, more than 80%"
+    with pytest.raises(DataError, match=message):
+        ratings_from_arrays([1, 2], [1, 2], [5.0, 4.0])
 
 
 def test_matrices_have_users_as_rows() -> None:
