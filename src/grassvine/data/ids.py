@@ -159,7 +159,7 @@ def ids_at(series: "pl.Series", numbers: NDArray[Any]) -> "pl.Series":
 def _few_places(asked: "pl.Series", known: "pl.Series") -> Indices | None:
     """Return the rows of a few ids by bisection, or None if not all are found."""
     found = np.empty(len(asked), dtype=np.int64)
-    for number, one in enumerate(asked):
+    for number, one in enumerate(asked.to_list()):  # faster than iterating
         place = bisect_left(known, one)
         if place == len(known) or known[place] != one:
             return None
