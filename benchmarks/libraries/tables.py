@@ -21,12 +21,12 @@ PLACES = 100
 N_LARGE = 96_000  # users of the large table, with about 20 million ratings
 N_TUNING = 9_600  # of them, on which both sides are tuned
 EACH = [{"strength": strength} for strength in (5.0, 10.0, 20.0, 40.0)]
-STEPS = [{"strength": strength, "step": 0.01} for strength in (0.05, 0.1)]
+STEPS = [{"strength": a, "step": b} for a in (0.02, 0.05, 0.1) for b in (0.005, 0.01)]
 RATINGS: Mapping[str, Contender] = {
     "ours, map": Contender("grassvine", EACH, (4, 6, 8, 10, 13, 16, 20, 30)),
     "ours, bayes": Contender("grassvine", [{}], (5, 7, 10, 13, 18, 26)),
     "cmfrec": Contender("cmfrec", EACH, (1, 2, 3, 4, 6, 8, 10, 15)),
-    "scikit-surprise": Contender("scikit-surprise", STEPS, (10, 20), repeats=1),
+    "scikit-surprise": Contender("scikit-surprise", STEPS, (10, 20, 30, 40), repeats=1),
     "libmf": Contender(
         "libmf",
         [{"strength": a, "step": b} for a in (0.02, 0.05, 0.1) for b in (0.05, 0.1)],
@@ -35,7 +35,7 @@ RATINGS: Mapping[str, Contender] = {
     "pyspark": Contender(
         "pyspark",
         [{"strength": strength} for strength in (0.03, 0.05, 0.08)],
-        (5, 10),
+        (5, 10, 15, 20),
         of_all=True,
         repeats=1,
     ),
@@ -53,11 +53,11 @@ EVENTS: Mapping[str, Contender] = {
     ),
 }
 LARGE: Mapping[str, Contender] = {
-    "ours on Ray": Contender("grassvine", EACH, (6, 10), of_all=True, repeats=1),
+    "ours on Ray": Contender("grassvine", EACH, (5, 6, 8, 10, 13), of_all=True),
     "pyspark": Contender(
         "pyspark",
         [{"strength": strength} for strength in (0.02, 0.05, 0.1)],
-        (4, 8),
+        (4, 8, 12),
         of_all=True,
         repeats=1,
     ),
