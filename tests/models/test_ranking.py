@@ -94,11 +94,13 @@ def test_scores_that_are_equal_in_single_precision_are_told_apart() -> None:
 
 
 @pytest.mark.parametrize("numbers", [1, 5, 64, 300])
-def test_the_error_of_approximations_is_bounded(numbers: int) -> None:
+@pytest.mark.parametrize("n_users", [1, N_USERS])
+def test_the_error_of_approximations_is_bounded(numbers: int, n_users: int) -> None:
     rows, weights = rows_and_weights(numbers)
+    weights = weights[:n_users]
     approximate, error = ItemRows(rows).approximate(weights)
     lengths = np.linalg.norm(weights, axis=1) * np.linalg.norm(rows, axis=1).max()
-    lengths[3] = 1.0  # weights of zero
+    lengths[3:4] = 1.0  # weights of zero
     exact = weights @ rows.T / lengths[:, None]
     wrong = np.abs(approximate - exact).max()
     assert 0.0 < wrong < error < 1e-4

@@ -39,6 +39,11 @@ class ItemRows:
         lengths = np.linalg.norm(self.rows, axis=1)
         return (self.rows / (lengths.max(initial=0.0) or 1.0)).astype(np.float32)
 
+    @cached_property
+    def columns(self) -> NDArray[np.float32]:
+        """The same, one row per number: a product with one user's weights is faster then."""
+        return np.ascontiguousarray(self.directions.T)
+
     def approximate(self, weights: Array) -> tuple[NDArray[np.float32], float]:
         """Return multiples of the scores of users in single precision, and a bound on their error.
 
@@ -48,7 +53,8 @@ class ItemRows:
         """
         from grassvine.models._kernels import units_of  # numba takes long to import
 
-        products = units_of(weights) @ self.directions.T
+        columns = self.columns if len(weights) == 1 else self.directions.T
+        products = units_of(weights) @ columns
         return products, (weights.shape[1] + 8) * SINGLE
 
 
