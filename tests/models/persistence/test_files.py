@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tests.models.model_samples import MODELS, ratings_model, subspace_model, tasks_model
 from tests.models.persistence.forging import PRIVATE, SHARED
 
+import grassvine as gv
 from grassvine.data.ids import Ids
 from grassvine.foundations import folders
 from grassvine.foundations.errors import ModelError, OutputError
@@ -253,6 +254,13 @@ def test_numpy_s_numbers_are_written_as_numbers(tmp_path: Path) -> None:
 def test_a_card_has_its_limits(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="more than the limit of 1048576; shorten its title"):
         save(subspace_model(), tmp_path / "model", Card(title="x" * (1 << 20)))
+    assert not names(tmp_path)
+
+
+@pytest.mark.parametrize("other", [gv.MatrixCompleter(), None, 3, {"basis": np.eye(2)}], ids=type)
+def test_what_is_not_a_model_is_refused(tmp_path: Path, other: Any) -> None:
+    with pytest.raises(ModelError, match=rf"model is of type {type(other).__name__}; pass a model"):
+        save(other, tmp_path / "model")
     assert not names(tmp_path)
 
 

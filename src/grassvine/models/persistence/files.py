@@ -124,7 +124,8 @@ def save(
 
     Parameters
     ----------
-    model : RatingsModel, TasksModel or SubspaceModel
+    model : RatingsModel, RankingModel, TasksModel or SubspaceModel
+        ``model_`` of a fitted estimator.
     path : path
         The folder to create.
     card : Card, optional

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from grassvine.foundations.errors import ModelError
 from grassvine.models.persistence.forms.base import Form, Model, Part, Shape
 from grassvine.models.persistence.forms.ranking import RankingForm, RegressionForm
 from grassvine.models.persistence.forms.ratings import RatingsForm
@@ -49,4 +50,9 @@ def form_of(model: Model) -> Form:
     if isinstance(model, SubspaceModel) and model.factors is not None:
         return FORMS["subspace with missing values"]
     kinds = {RatingsModel: "ratings", TasksModel: "tasks", SubspaceModel: "subspace"}
+    if type(model) not in kinds:
+        raise ModelError(
+            f"model is of type {type(model).__name__}; pass a model, such as model_ of a fitted "
+            "estimator."
+        )
     return FORMS[kinds[type(model)]]
