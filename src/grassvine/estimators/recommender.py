@@ -29,7 +29,7 @@ from grassvine.foundations.errors import DataError
 from grassvine.models import Predictions, RatingsModel
 from grassvine.models.ranking_model import Explanation
 from grassvine.models.rating_measures import RatingMeasures, measure_ratings
-from grassvine.models.ratings import Score
+from grassvine.models.rating_scores import Score
 from grassvine.models.unknown import OnUnknown
 from grassvine.runs import Run
 

@@ -2,6 +2,7 @@
 
 from grassvine.models.persistence.card import Card
 from grassvine.models.persistence.files import Description, inspect, load, save
+from grassvine.models.predictions import Predictions
 from grassvine.models.ranking_model import Explanation, RankingModel
 from grassvine.models.ranking_parts import RankedItems, RankedUsers
 from grassvine.models.rating_parts import (
@@ -11,7 +12,7 @@ from grassvine.models.rating_parts import (
     SubspaceSolver,
     UserPart,
 )
-from grassvine.models.ratings import FoldIn, Predictions, RatingsModel
+from grassvine.models.ratings import FoldIn, RatingsModel
 from grassvine.models.scorers import FactorScorer, RegressionScorer
 from grassvine.models.subspace import SubspaceModel
 from grassvine.models.task_parts import FeaturePart, TaskPart

@@ -9,7 +9,8 @@ from grassvine.data.tables.rating_table import RatingTable
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError
 from grassvine.models.rating_parts import BayesianSolver
-from grassvine.models.ratings import INTERVAL, RatingsModel
+from grassvine.models.rating_scores import INTERVAL
+from grassvine.models.ratings import RatingsModel
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -232,6 +232,11 @@ class ItemPart:
         """The rows (A_i, c_i)."""
         return ItemRows(np.column_stack([self.factors, self.item_biases]))
 
+    def clipped(self, ratings: Array) -> Array:
+        """Return predictions within the range of the ratings."""
+        # Like numpy.clip, which takes three times as long for a few.
+        return np.minimum(np.maximum(ratings, self.lowest), self.highest)
+
     @property
     def no_ratings(self) -> Ratings:
         """A table of these items without users."""

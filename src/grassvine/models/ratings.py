@@ -1,7 +1,7 @@
 """Fitted ratings models: predictions, recommendations and fold-in of new users."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +11,9 @@ from grassvine.data.ratings import Ratings
 from grassvine.foundations import picture
 from grassvine.foundations.arrays import Array, Indices
 from grassvine.foundations.described import Described
-from grassvine.foundations.errors import DataError, Option
-from grassvine.foundations.options import choice, whole_number
+from grassvine.foundations.errors import DataError
+from grassvine.foundations.options import whole_number
 from grassvine.foundations.watch import Watch, part_of
-from grassvine.models.cautious import best_lower_ends
 from grassvine.models.deviations import deviations, deviations_of_level
 from grassvine.models.fold_in import (
     MATCHED,
@@ -24,9 +23,18 @@ from grassvine.models.fold_in import (
     joined,
 )
 from grassvine.models.new_rated_items import with_new_rated_items
-from grassvine.models.ranking import Best, Wanted, best_in_blocks, best_in_row, of_known
+from grassvine.models.predictions import Predictions
+from grassvine.models.ranking import Best, Wanted, best_in_row, of_known
 from grassvine.models.ranking_model import Explanation, explained
-from grassvine.models.rating_parts import BayesianSolver, ItemPart, UserPart
+from grassvine.models.rating_parts import ItemPart, UserPart
+from grassvine.models.rating_scores import (
+    Score,
+    best_items,
+    choices_of,
+    popularity_of,
+    ratings_beside,
+    score_of,
+)
 from grassvine.models.recommendations import (
     allowed_items,
     popular_items,
@@ -45,47 +53,7 @@ from grassvine.sums.implicit.problem import events_of
 if TYPE_CHECKING:
     import polars as pl
 
-Score: TypeAlias = Literal["chosen", "rating", "cautious"]
 PAIRS = 1 << 14  # of users and items, whose factors are in memory at once
-INTERVAL = 0.9  # of ratings beside recommendations; its lower end is the cautious score
-NO_CHOICES = "the model has not learned what users choose; fit it by sums with "
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Predictions:
-    """A rating for each pair, and whether its user and item are both known to the model.
-
-    Attributes
-    ----------
-    ratings : array
-    known : bool array
-    std : array or None
-        The standard deviation of each predicted rating, if asked for.
-    lower, upper : array or None
-        The ends of the interval of each, if asked for.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> import grassvine as gv
-    >>> ratings = pl.DataFrame({"user": [1, 1, 2, 2], "item": [1, 2, 1, 2], "rating": [5, 3, 4, 2]})
-    >>> model = gv.MatrixCompleter(rank=1).fit(ratings).model_
-    >>> found = model.predict([1, 2], [1, 2], return_interval=0.9)
-    >>> bool((found.lower <= found.ratings).all()), found.known.tolist()
-    (True, [True, True])
-    """
-
-    ratings: Array
-    known: NDArray[np.bool_]
-    std: Array | None = None
-    lower: Array | None = None
-    upper: Array | None = None
-
-    @property
-    def spread(self) -> dict[str, Array]:
-        """What was asked for of ``std``, ``lower`` and ``upper``."""
-        found = {"std": self.std, "lower": self.lower, "upper": self.upper}
-        return {name: array for name, array in found.items() if array is not None}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -231,7 +199,7 @@ class RatingsModel(Described):
                 ratings[some] += np.einsum("kr,kr->k", of_user, of_item)
             if watch is not None:
                 watch(min(first + PAIRS, len(user)) / len(user))
-        return self._clipped(ratings)
+        return self.shared.clipped(ratings)
 
     def deviations_by_number(
         self, user: Indices, item: Indices, watch: Watch | None = None
@@ -242,7 +210,7 @@ class RatingsModel(Described):
     def interval(self, ratings: Array, std: Array, level: float) -> tuple[Array, Array]:
         """Return the ends of the intervals around predictions with these standard deviations."""
         reach = deviations_of_level(level) * std
-        return self._clipped(ratings - reach), self._clipped(ratings + reach)
+        return self.shared.clipped(ratings - reach), self.shared.clipped(ratings + reach)
 
     def recommend(
         self,
@@ -291,7 +259,7 @@ class RatingsModel(Described):
             Called with the completed fraction as it grows.
         """
         check_on_unknown(on_unknown)
-        by = self._score(score)
+        by = score_of(self, score)
         if users is None:
             private = self._private("recommend for all users")
             user = np.flatnonzero(private.counts > 0)
@@ -304,20 +272,23 @@ class RatingsModel(Described):
         if on_unknown == "warn":
             warn_unknown("users", {"user": (asked, known)}, "they get the most rated items")
         allowed = allowed_items(self.shared, exclude, candidates, min_users)
-        items, scores = of_known(
-            lambda users: self._best(by, users, Wanted(k, allowed, exclude_seen), watch), user, k
-        )
+        wanted = Wanted(k, allowed, exclude_seen)
+
+        def best(users: Indices) -> Best:
+            return best_items(self, by, self._private("recommend"), users, wanted, watch)
+
+        items, scores = of_known(best, user, k)
         if on_unknown in FALLBACK and not known.all():
             items[~known] = popular_items(self.shared.counts, k, allowed)
             numbers = items[~known]
             flat = numbers.ravel()
             level = self.predict_by_number(np.full(flat.shape, UNKNOWN), flat)
             if by == "chosen" and self.choices is not None:
-                level = self.choices.scores(_nobody(len(self.shared.items)))[0][flat]
+                level = popularity_of(self.choices)[flat]
             scores[~known] = np.where(numbers == UNKNOWN, np.nan, level.reshape(numbers.shape))
-        columns = {"score": scores if by == "chosen" else self._clipped(scores)}
+        columns = {"score": scores if by == "chosen" else self.shared.clipped(scores)}
         if by != "rating":
-            columns |= self._ratings_beside(user, items)
+            columns |= ratings_beside(self, user, items)
         return recommendation_table(
             asked,
             lambda row: self._owners(user[row]),
@@ -333,88 +304,12 @@ class RatingsModel(Described):
 
         The shares and the popularity add up to the score exactly, but for rounding.
         """
-        if self.choices is None:
-            raise DataError(NO_CHOICES, Option("learn_choices", True), ".")
+        choices = choices_of(self)
         owners = None if owner is None else [owner]
         number = self._users(as_column([user], "user"), "raise", owners)[0]
         place = self._items(as_column([item], "item"), "raise")[0]
         own = self._private("explain").seen.choose_users(np.array([number]))
-        return explained(self.choices, self.shared.items, events_of(own), int(place))
-
-    def _score(self, asked: str | None) -> str:
-        """Return by what items are ranked."""
-        if asked is None:
-            return "rating" if self.choices is None else "chosen"
-        chosen = choice("score", asked, get_args(Score), error=DataError)
-        if chosen == "chosen" and self.choices is None:
-            raise DataError(NO_CHOICES, Option("learn_choices", True), ".")
-        if chosen == "cautious" and not isinstance(self.shared.solver, BayesianSolver):
-            raise DataError(
-                "the model has no standard deviations, because it was not fitted by variational "
-                "Bayes; fit it with ",
-                Option("method", "bayes"),
-                ", or use ",
-                Option("score", "rating"),
-                ".",
-            )
-        return chosen
-
-    def _best(self, by: str, user: Indices, wanted: Wanted, watch: Watch | None) -> Best:
-        """Return the best items of known users, and their scores."""
-        private, shared, choices = self._private("recommend"), self.shared, self.choices
-
-        def rated(users: Indices, own: Ratings) -> Best:
-            weights = np.ones((len(users), shared.rank + 1))
-            weights[:, :-1] = private.weights[users]
-            items, scores = wanted.of_rows(shared.rows, weights, own)
-            return items, scores + (shared.centre + private.biases[users])[:, None]
-
-        def lower_ends(users: Indices, own: Ratings) -> Best:
-            assert isinstance(shared.solver, BayesianSolver)
-            ratings = private.weights[users] @ shared.factors.T + shared.item_biases
-            ratings += (shared.centre + private.biases[users])[:, None]
-            reach, model = deviations_of_level(INTERVAL), shared.solver.bayesian_model
-            return best_lower_ends(model, self._clipped(ratings), own, wanted, reach)
-
-        def chosen(users: Indices, own: Ratings) -> Best:
-            assert choices is not None
-            return choices.best(events_of(own), wanted)
-
-        find = {"rating": rated, "cautious": lower_ends, "chosen": chosen}[by]
-        return best_in_blocks(find, private.seen, user, wanted, watch)
-
-    def _ratings_beside(self, user: Indices, items: Indices) -> dict[str, Array]:
-        """Return the predicted rating of each recommended item, with its interval if there is."""
-        private, solver = self.private, self.shared.solver
-        if private is not None and (items != UNKNOWN).all() and (user != UNKNOWN).all():
-            return self._ratings_of_known(private, user, items)
-        flat, whose = items.ravel(), np.repeat(user, items.shape[1])
-        shown = flat != UNKNOWN
-        found = {"rating": np.full(flat.shape, np.nan)}
-        ratings = self.predict_by_number(whose[shown], flat[shown])
-        found["rating"][shown] = ratings
-        if isinstance(solver, BayesianSolver):
-            std = self.deviations_by_number(whose[shown], flat[shown])
-            ends = self.interval(ratings, std, INTERVAL)
-            for name, end in zip(("lower", "upper"), ends, strict=True):
-                found[name] = np.full(flat.shape, np.nan)
-                found[name][shown] = end
-        return {name: values.reshape(items.shape) for name, values in found.items()}
-
-    def _ratings_of_known(
-        self, private: UserPart, user: Indices, items: Indices
-    ) -> dict[str, Array]:
-        """Return the same where users and items are all known, which takes a third of the time."""
-        shared, (count, k) = self.shared, items.shape
-        ratings = shared.centre + shared.item_biases[items] + private.biases[user][:, None]
-        ratings += np.einsum("ur,ukr->uk", private.weights[user], shared.factors[items])
-        ratings = self._clipped(ratings)
-        if not isinstance(shared.solver, BayesianSolver):
-            return {"rating": ratings}
-        own, whose = private.seen.choose_users(user), np.repeat(np.arange(count), k)
-        std = shared.solver.deviations(own, whose, items.ravel()).reshape(items.shape)
-        lower, upper = self.interval(ratings, std, INTERVAL)
-        return {"rating": ratings, "lower": lower, "upper": upper}
+        return explained(choices, self.shared.items, events_of(own), int(place))
 
     def similar_items(self, item: object, k: int = 10) -> "pl.DataFrame":
         """Return the k items whose factors are most similar to those of an item.
@@ -455,7 +350,7 @@ class RatingsModel(Described):
             {
                 "user": private.users.at(places),
                 **self._owners(places),
-                "score": self._clipped(values),
+                "score": self.shared.clipped(values),
                 "rank": np.arange(1, len(places) + 1),
             }
         )
@@ -568,18 +463,9 @@ class RatingsModel(Described):
             )
         return self.private
 
-    def _clipped(self, ratings: Array) -> Array:
-        # Like numpy.clip, which takes three times as long for a few.
-        return np.minimum(np.maximum(ratings, self.shared.lowest), self.shared.highest)
-
 
 def _taken(values: Array, numbers: Indices, known: NDArray[np.bool_], otherwise: float) -> Array:
     """Return the values at known numbers, and another one elsewhere."""
     found = np.full(len(numbers), otherwise)
     found[known] = values[numbers[known]]
     return found
-
-
-def _nobody(n_items: int) -> Ratings:
-    """Return the events of one user who has none."""
-    return Ratings(n_items, np.zeros(2, np.int64), np.empty(0, np.int32), np.empty(0))
