@@ -20,9 +20,9 @@ from grassvine.foundations.blas import one_blas_thread
 from grassvine.foundations.extras import load_extra
 from grassvine.foundations.seeds import stream
 from grassvine.models import RankingModel, RatingsModel, UserPart
-from grassvine.models.ranking_parts import RankedItems, RankedUsers
-from grassvine.models.rating_parts import BiasedSolver, ItemPart
-from grassvine.models.scorers import FactorScorer
+from grassvine.models.ranking.parts import RankedItems, RankedUsers
+from grassvine.models.ranking.scorers import FactorScorer
+from grassvine.models.ratings.parts import BiasedSolver, ItemPart
 from grassvine.sums.implicit.model import ImplicitModel, Strengths
 
 RANK, K, REPEATS = 64, 10, 500

@@ -27,7 +27,7 @@ from grassvine.models import (
     TasksModel,
 )
 from grassvine.models.persistence.forms import Model
-from grassvine.models.scorers import Scorer
+from grassvine.models.ranking.scorers import Scorer
 from grassvine.sums import BayesianModel, CoefficientPrior, FactorModel
 from grassvine.sums.implicit.ease import ItemRegressions
 from grassvine.sums.implicit.model import ImplicitModel, Strengths

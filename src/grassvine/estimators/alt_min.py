@@ -11,8 +11,8 @@ from grassvine.estimators.fitted import feature_names
 from grassvine.estimators.tasks import TasksRegressor, means_and_scales, standardised, task_ids
 from grassvine.foundations.arrays import Array
 from grassvine.models import FeaturePart, TasksModel
-from grassvine.models.task_parts import centred
-from grassvine.models.tasks import grouped
+from grassvine.models.tasks.model import grouped
+from grassvine.models.tasks.parts import centred
 from grassvine.models.unknown import OnUnknown
 
 SMOOTHING = 1e-8  # ε, for weights of targets with unit variance

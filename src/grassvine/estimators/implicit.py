@@ -30,8 +30,8 @@ from grassvine.fits.events import (
 from grassvine.fits.options import as_engine
 from grassvine.foundations.errors import DataError
 from grassvine.models import RankingModel
-from grassvine.models.ranking_measures import RankingMeasures, measure_ranking
-from grassvine.models.ranking_model import Explanation
+from grassvine.models.ranking.measures import RankingMeasures, measure_ranking
+from grassvine.models.ranking.model import Explanation
 from grassvine.models.unknown import OnUnknown
 from grassvine.networks import Network
 

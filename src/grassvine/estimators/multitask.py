@@ -27,8 +27,8 @@ from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError, Option, PlanError
 from grassvine.foundations.options import one_of, real_number, whole_number
 from grassvine.models import FeaturePart, PriorPart, TasksModel
-from grassvine.models.task_parts import centred
-from grassvine.models.tasks import grouped
+from grassvine.models.tasks.model import grouped
+from grassvine.models.tasks.parts import centred
 from grassvine.models.unknown import OnUnknown
 from grassvine.networks import Network
 from grassvine.problems import MultitaskProblem

@@ -27,9 +27,9 @@ from grassvine.estimators.fitted import set_run_attributes
 from grassvine.estimators.persistence import PersistentEstimator
 from grassvine.foundations.errors import DataError
 from grassvine.models import Predictions, RatingsModel
-from grassvine.models.ranking_model import Explanation
-from grassvine.models.rating_measures import RatingMeasures, measure_ratings
-from grassvine.models.rating_scores import Score
+from grassvine.models.ranking.model import Explanation
+from grassvine.models.ratings.measures import RatingMeasures, measure_ratings
+from grassvine.models.ratings.scores import Score
 from grassvine.models.unknown import OnUnknown
 from grassvine.runs import Run
 

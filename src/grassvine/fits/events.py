@@ -14,8 +14,8 @@ from grassvine.foundations.callers import stack_level
 from grassvine.foundations.errors import DataError, Option, UnknownIdWarning
 from grassvine.foundations.options import one_of, whole_number
 from grassvine.models import RankingModel
-from grassvine.models.ranking_parts import RankedItems, RankedUsers
-from grassvine.models.scorers import FactorScorer, RegressionScorer, Scorer
+from grassvine.models.ranking.parts import RankedItems, RankedUsers
+from grassvine.models.ranking.scorers import FactorScorer, RegressionScorer, Scorer
 from grassvine.networks import Network
 from grassvine.problems.parts import RatingsSource, problems_of
 from grassvine.protocol import Method, Observer

@@ -15,7 +15,7 @@ from grassvine.fits.ratings import fit_ratings
 from grassvine.foundations.errors import Option, PlanError
 from grassvine.foundations.watch import Watch
 from grassvine.jobs.base import EngineOptions, JobResult, run_report, stopwatch
-from grassvine.models.rating_measures import measure_ratings
+from grassvine.models.ratings.measures import measure_ratings
 from grassvine.protocol import Observer
 from grassvine.report.run_pictures import run_tables
 

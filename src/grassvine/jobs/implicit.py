@@ -20,7 +20,7 @@ from grassvine.jobs.base import EngineOptions, JobResult, run_report, stopwatch
 from grassvine.jobs.ranking_methods import RankingSetting, popularity
 from grassvine.metrics import found, ndcg
 from grassvine.models import RankingModel
-from grassvine.models.ranking_measures import measure_ranking
+from grassvine.models.ranking.measures import measure_ranking
 from grassvine.protocol import Observer
 
 PLACES = (10, 100)  # of the measures in the report

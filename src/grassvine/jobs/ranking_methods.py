@@ -11,7 +11,7 @@ from grassvine.data.tables.event_table import EventSplit
 from grassvine.foundations.arrays import Array, Indices
 from grassvine.foundations.errors import DataError
 from grassvine.foundations.extras import load_extra
-from grassvine.models.ranking import BLOCK, best, entries
+from grassvine.models.ranking.best import BLOCK, best, entries
 from grassvine.sums.implicit.strengths import default_rank
 
 NEIGHBOURS = 100  # similar items of each item that vote

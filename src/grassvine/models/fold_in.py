@@ -10,7 +10,7 @@ from grassvine.foundations.arrays import Indices
 from grassvine.foundations.errors import DataError, Option
 from grassvine.foundations.options import choice
 from grassvine.foundations.watch import Watch, part_of
-from grassvine.models.rating_parts import ItemPart, UserPart
+from grassvine.models.ratings.parts import ItemPart, UserPart
 
 UnknownItems: TypeAlias = Literal["raise", "drop"]
 # The shares of the steps of a fold-in: new ratings matched to the items; with old ones, compared

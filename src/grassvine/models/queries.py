@@ -21,10 +21,10 @@ from grassvine.foundations.errors import DataError, ModelError
 from grassvine.foundations.watch import Watch
 from grassvine.models.intervals import normal_interval
 from grassvine.models.persistence.files import load
-from grassvine.models.ranking_model import RankingModel
-from grassvine.models.ratings import RatingsModel
+from grassvine.models.ranking.model import RankingModel
+from grassvine.models.ratings.model import RatingsModel
 from grassvine.models.subspace import SubspaceModel
-from grassvine.models.tasks import TasksModel
+from grassvine.models.tasks.model import TasksModel
 from grassvine.models.unknown import OnUnknown
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError
 from grassvine.gossip import Gossip
 from grassvine.models import FactorScorer, RankedItems, RankedUsers, RankingModel
-from grassvine.models.ranking_measures import measure_ranking
+from grassvine.models.ranking.measures import measure_ranking
 from grassvine.peers.fit.learning import Learning
 from grassvine.peers.fit.plausible import are_counts, require_plausible
 from grassvine.peers.fit.support import require_support

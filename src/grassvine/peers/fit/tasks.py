@@ -11,7 +11,7 @@ from grassvine.estimators.tasks import standardised
 from grassvine.foundations.arrays import Array
 from grassvine.gossip import Gossip
 from grassvine.models import FeaturePart, PriorPart, TasksModel
-from grassvine.models.task_parts import centred
+from grassvine.models.tasks.parts import centred
 from grassvine.peers.fit.learning import BAYES, Learning
 from grassvine.peers.fit.methods import gossip_of
 from grassvine.peers.fit.plausible import are_counts, are_fourths, require_plausible

@@ -9,12 +9,12 @@ from grassvine.models.persistence.forms.ranking import RankingForm, RegressionFo
 from grassvine.models.persistence.forms.ratings import RatingsForm
 from grassvine.models.persistence.forms.subspace import IncompleteSubspaceForm, SubspaceForm
 from grassvine.models.persistence.forms.tasks import HierarchicalForm, TasksForm
-from grassvine.models.ranking_model import RankingModel
-from grassvine.models.ratings import RatingsModel
-from grassvine.models.scorers import FactorScorer
+from grassvine.models.ranking.model import RankingModel
+from grassvine.models.ranking.scorers import FactorScorer
+from grassvine.models.ratings.model import RatingsModel
 from grassvine.models.subspace import SubspaceModel
-from grassvine.models.task_prior import PriorPart
-from grassvine.models.tasks import TasksModel
+from grassvine.models.tasks.model import TasksModel
+from grassvine.models.tasks.prior import PriorPart
 
 __all__ = ["FORMS", "Form", "Model", "Part", "Shape", "form_of", "shared_shape"]
 

@@ -10,10 +10,10 @@ from grassvine.data.ids import Ids
 from grassvine.data.ratings import Ratings
 from grassvine.foundations.errors import ModelError
 from grassvine.models.persistence.tensors import Layout
-from grassvine.models.ranking_model import RankingModel
-from grassvine.models.ratings import RatingsModel
+from grassvine.models.ranking.model import RankingModel
+from grassvine.models.ratings.model import RatingsModel
 from grassvine.models.subspace import SubspaceModel
-from grassvine.models.tasks import TasksModel
+from grassvine.models.tasks.model import TasksModel
 
 if TYPE_CHECKING:
     import polars as pl

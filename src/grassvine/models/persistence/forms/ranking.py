@@ -13,9 +13,9 @@ from grassvine.models.persistence.forms.base import (
 )
 from grassvine.models.persistence.sealed import check_keys
 from grassvine.models.persistence.tensors import Tensor
-from grassvine.models.ranking_model import RankingModel
-from grassvine.models.ranking_parts import RankedItems, RankedUsers
-from grassvine.models.scorers import FactorScorer, RegressionScorer
+from grassvine.models.ranking.model import RankingModel
+from grassvine.models.ranking.parts import RankedItems, RankedUsers
+from grassvine.models.ranking.scorers import FactorScorer, RegressionScorer
 from grassvine.sums.implicit.ease import ItemRegressions
 from grassvine.sums.implicit.model import ImplicitModel, Strengths
 

@@ -15,7 +15,9 @@ from grassvine.models.persistence.forms.base import (
 )
 from grassvine.models.persistence.sealed import check_keys
 from grassvine.models.persistence.tensors import Layout, Tensor
-from grassvine.models.rating_parts import (
+from grassvine.models.ranking.scorers import FactorScorer
+from grassvine.models.ratings.model import RatingsModel
+from grassvine.models.ratings.parts import (
     BayesianSolver,
     BiasedSolver,
     ItemPart,
@@ -23,8 +25,6 @@ from grassvine.models.rating_parts import (
     UserPart,
     UserSolver,
 )
-from grassvine.models.ratings import RatingsModel
-from grassvine.models.scorers import FactorScorer
 from grassvine.sums.bayes.model import BayesianModel
 from grassvine.sums.implicit.model import ImplicitModel, Strengths
 

@@ -12,9 +12,9 @@ from grassvine.models.persistence.forms.base import (
 )
 from grassvine.models.persistence.sealed import check_keys
 from grassvine.models.persistence.tensors import Tensor
-from grassvine.models.task_parts import FeaturePart, TaskPart
-from grassvine.models.task_prior import PriorPart
-from grassvine.models.tasks import TasksModel
+from grassvine.models.tasks.model import TasksModel
+from grassvine.models.tasks.parts import FeaturePart, TaskPart
+from grassvine.models.tasks.prior import PriorPart
 from grassvine.sums.hierarchical.prior import CoefficientPrior
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from grassvine.data.tasks import Tasks
 from grassvine.foundations.arrays import Array, Indices, as_numbers
 from grassvine.foundations.errors import BasisError
 from grassvine.foundations.options import whole_number
-from grassvine.models.task_parts import TaskPart, sample_counts, standardised_by, unique_names
+from grassvine.models.tasks.parts import TaskPart, sample_counts, standardised_by, unique_names
 from grassvine.sums.hierarchical.designs import Designs
 from grassvine.sums.hierarchical.prior import CoefficientPrior
 

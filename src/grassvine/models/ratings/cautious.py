@@ -11,7 +11,7 @@ import numpy as np
 from grassvine.data.ids import UNKNOWN
 from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array, Indices
-from grassvine.models.ranking import Best, Wanted
+from grassvine.models.ranking.best import Best, Wanted
 from grassvine.sums.bayes.model import BayesianModel
 from grassvine.sums.bayes.problem import BayesianCompletionProblem
 

@@ -12,8 +12,8 @@ import grassvine as gv
 from grassvine.data.ids import Ids
 from grassvine.foundations.errors import DataError, PlanError, UnknownIdWarning
 from grassvine.models import RankedItems, RankedUsers, RankingModel
-from grassvine.models.ranking_measures import measure_ranking
-from grassvine.models.scorers import FactorScorer
+from grassvine.models.ranking.measures import measure_ranking
+from grassvine.models.ranking.scorers import FactorScorer
 from grassvine.sums import ImplicitFactorization, ImplicitModel, ImplicitProblem
 
 KINDS = pytest.mark.parametrize("regressions", [False, True], ids=["factors", "regressions"])

@@ -15,15 +15,15 @@ from grassvine.foundations.errors import DataError
 from grassvine.foundations.options import whole_number
 from grassvine.foundations.watch import Watch
 from grassvine.models.fold_in import UnknownItems, in_catalogue
-from grassvine.models.new_items import with_new_items
-from grassvine.models.ranking import Best, Wanted, best_in_blocks, best_in_row, of_known
-from grassvine.models.ranking_parts import RankedItems, RankedUsers
-from grassvine.models.recommendations import (
+from grassvine.models.ranking.best import Best, Wanted, best_in_blocks, best_in_row, of_known
+from grassvine.models.ranking.new_items import with_new_items
+from grassvine.models.ranking.parts import RankedItems, RankedUsers
+from grassvine.models.ranking.recommendations import (
     allowed_items,
     popular_items,
     recommendation_table,
 )
-from grassvine.models.scorers import Scorer
+from grassvine.models.ranking.scorers import Scorer
 from grassvine.models.unknown import (
     FALLBACK,
     OnUnknown,

@@ -11,7 +11,7 @@ from grassvine.foundations.arrays import Array, Indices
 from grassvine.foundations.errors import DataError, Option
 from grassvine.foundations.options import whole_number
 from grassvine.models.fold_in import Catalogue
-from grassvine.models.ranking import Mask
+from grassvine.models.ranking.best import Mask
 
 if TYPE_CHECKING:
     import polars as pl

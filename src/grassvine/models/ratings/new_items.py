@@ -21,12 +21,12 @@ from grassvine.data.ids import UNKNOWN, Ids
 from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array, Indices
 from grassvine.models.longer_catalogue import LongerCatalogue, longer_catalogue
-from grassvine.models.new_items import longer_scorer
-from grassvine.models.ranking_parts import RankedUsers
-from grassvine.models.rating_parts import BayesianSolver, BiasedSolver, ItemPart, UserPart
+from grassvine.models.ranking.new_items import longer_scorer
+from grassvine.models.ranking.parts import RankedUsers
+from grassvine.models.ratings.parts import BayesianSolver, BiasedSolver, ItemPart, UserPart
 
 if TYPE_CHECKING:
-    from grassvine.models.ratings import RatingsModel
+    from grassvine.models.ratings.model import RatingsModel
 
 
 @dataclass(frozen=True, slots=True, eq=False)

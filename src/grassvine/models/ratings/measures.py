@@ -8,9 +8,9 @@ from grassvine.data.ids import UNKNOWN
 from grassvine.data.tables.rating_table import RatingTable
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError
-from grassvine.models.rating_parts import BayesianSolver
-from grassvine.models.rating_scores import INTERVAL
-from grassvine.models.ratings import RatingsModel
+from grassvine.models.ratings.model import RatingsModel
+from grassvine.models.ratings.parts import BayesianSolver
+from grassvine.models.ratings.scores import INTERVAL
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,8 +6,8 @@ import pytest
 from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.seeds import stream
-from grassvine.models import ranking
-from grassvine.models.ranking import ItemRows, Wanted, best_in_blocks
+from grassvine.models.ranking import best as ranking
+from grassvine.models.ranking.best import ItemRows, Wanted, best_in_blocks
 
 N_USERS, N_ITEMS = 12, 700
 SIZES = [(1, 1), (1, 10), (3, 10), (8, 64), (8, 200), (64, 10), (3, N_ITEMS)]  # numbers, k

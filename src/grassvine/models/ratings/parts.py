@@ -22,7 +22,7 @@ from grassvine.foundations.arrays import Array, Indices, as_basis, as_matrix, as
 from grassvine.foundations.errors import BasisError, DataError
 from grassvine.foundations.options import real_number
 from grassvine.foundations.watch import Watch
-from grassvine.models.ranking import ItemRows
+from grassvine.models.ranking.best import ItemRows
 from grassvine.problems.completion import CompletionProblem
 from grassvine.sums.bayes.model import BayesianModel
 from grassvine.sums.bayes.problem import BayesianCompletionProblem

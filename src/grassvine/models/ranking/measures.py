@@ -10,7 +10,7 @@ from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError
 from grassvine.metrics import average_precision, coverage, found, ndcg, precision, recall
-from grassvine.models.ranking_model import RankingModel
+from grassvine.models.ranking.model import RankingModel
 
 
 @dataclass(frozen=True, slots=True, eq=False)

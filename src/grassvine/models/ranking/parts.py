@@ -11,7 +11,7 @@ from grassvine.data.ids import Ids
 from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Indices
 from grassvine.foundations.errors import BasisError, DataError
-from grassvine.models.scorers import Scorer
+from grassvine.models.ranking.scorers import Scorer
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,8 +9,8 @@ from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Indices
 from grassvine.foundations.errors import DataError
 from grassvine.models.longer_catalogue import LongerCatalogue, longer_catalogue
-from grassvine.models.ranking_parts import RankedItems, RankedUsers
-from grassvine.models.scorers import FactorScorer
+from grassvine.models.ranking.parts import RankedItems, RankedUsers
+from grassvine.models.ranking.scorers import FactorScorer
 from grassvine.sums.implicit.model import ImplicitModel
 from grassvine.sums.implicit.new_items import new_item_rows, new_item_sums
 

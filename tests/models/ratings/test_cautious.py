@@ -8,9 +8,10 @@ from tests.samples import scarce_ratings
 from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.seeds import stream
-from grassvine.models import BayesianSolver, cautious
-from grassvine.models.cautious import best_lower_ends
-from grassvine.models.ranking import Best, Wanted
+from grassvine.models import BayesianSolver
+from grassvine.models.ranking.best import Best, Wanted
+from grassvine.models.ratings import cautious
+from grassvine.models.ratings.cautious import best_lower_ends
 from grassvine.sums import BayesianCompletionProblem, BayesianModel
 
 REACH = 1.6

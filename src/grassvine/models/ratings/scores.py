@@ -10,15 +10,15 @@ from grassvine.foundations.arrays import Array, Indices
 from grassvine.foundations.errors import DataError, Option
 from grassvine.foundations.options import choice
 from grassvine.foundations.watch import Watch
-from grassvine.models.cautious import best_lower_ends
-from grassvine.models.deviations import deviations_of_level
-from grassvine.models.ranking import Best, Wanted, best_in_blocks
-from grassvine.models.rating_parts import BayesianSolver, UserPart
-from grassvine.models.scorers import FactorScorer
+from grassvine.models.ranking.best import Best, Wanted, best_in_blocks
+from grassvine.models.ranking.scorers import FactorScorer
+from grassvine.models.ratings.cautious import best_lower_ends
+from grassvine.models.ratings.deviations import deviations_of_level
+from grassvine.models.ratings.parts import BayesianSolver, UserPart
 from grassvine.sums.implicit.problem import events_of
 
 if TYPE_CHECKING:
-    from grassvine.models.ratings import RatingsModel
+    from grassvine.models.ratings.model import RatingsModel
 
 Score: TypeAlias = Literal["chosen", "rating", "cautious"]
 INTERVAL = 0.9  # of ratings beside recommendations; its lower end is the cautious score

@@ -11,7 +11,7 @@ from grassvine.foundations.arrays import Array, Indices
 from grassvine.foundations.errors import DataError, Option
 from grassvine.foundations.options import real_number
 from grassvine.foundations.watch import Watch
-from grassvine.models.rating_parts import BayesianSolver, ItemPart, UserPart
+from grassvine.models.ratings.parts import BayesianSolver, ItemPart, UserPart
 
 
 def deviations(

@@ -16,7 +16,8 @@ import grassvine as gv
 from grassvine.data.ids import Ids
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import BasisError, DataError, PlanError
-from grassvine.models import BiasedSolver, RatingsModel, UserPart, ranking
+from grassvine.models import BiasedSolver, RatingsModel, UserPart
+from grassvine.models.ranking import best
 from grassvine.sums import BiasedCompletionProblem
 
 USERS = [f"user {number:02}" for number in range(N_USERS)]
@@ -126,11 +127,11 @@ def test_a_choice_that_is_none_is_refused() -> None:
 
 @BOTH
 @pytest.mark.parametrize("exclude_seen", [True, False])
-@pytest.mark.parametrize("block", [ranking.BLOCK, 1, 7 * N_ITEMS])
+@pytest.mark.parametrize("block", [best.BLOCK, 1, 7 * N_ITEMS])
 def test_what_is_recommended_is_the_best_of_the_table(
     paper: bool, exclude_seen: bool, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ranking, "BLOCK", block)
+    monkeypatch.setattr(best, "BLOCK", block)
     model, seen = unclipped(ratings_model(paper)), scarce_ratings()
     scores = whole_table(model)
     scores[:, 0] = -np.inf
@@ -322,9 +323,9 @@ def test_parts_must_fit_together() -> None:
 
 
 def test_a_watcher_is_told_the_share_and_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranking, "BLOCK", 3 * N_ITEMS)
-    monkeypatch.setattr(ranking, "usable_cores", lambda: 1)
-    monkeypatch.setattr("grassvine.models.ratings.PAIRS", 8)
+    monkeypatch.setattr(best, "BLOCK", 3 * N_ITEMS)
+    monkeypatch.setattr(best, "usable_cores", lambda: 1)
+    monkeypatch.setattr("grassvine.models.ratings.model.PAIRS", 8)
     model = ratings_model()
     shares: list[float] = []
     watched = model.recommend(k=4, watch=shares.append)

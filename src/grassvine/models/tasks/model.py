@@ -11,8 +11,8 @@ from grassvine.data.tasks import Tasks
 from grassvine.foundations.arrays import Array, as_matrix, as_numbers
 from grassvine.foundations.described import Described
 from grassvine.foundations.errors import DataError, Option
-from grassvine.models.task_parts import FeaturePart, TaskPart
-from grassvine.models.task_prior import PriorPart
+from grassvine.models.tasks.parts import FeaturePart, TaskPart
+from grassvine.models.tasks.prior import PriorPart
 from grassvine.models.unknown import (
     FALLBACK,
     OnUnknown,

@@ -11,7 +11,7 @@ with weights w_t by ridge regression within the subspace, regularised by
 
 where the strengths s are 1 unless tasks use some directions more than others. The intercept is not
 regularised, so centring the samples of each task eliminates it. Another shared part is
-:class:`grassvine.models.task_prior.PriorPart`.
+:class:`grassvine.models.tasks.prior.PriorPart`.
 """
 
 from collections.abc import Sequence

@@ -14,7 +14,6 @@ from grassvine.foundations.described import Described
 from grassvine.foundations.errors import DataError
 from grassvine.foundations.options import whole_number
 from grassvine.foundations.watch import Watch, part_of
-from grassvine.models.deviations import deviations, deviations_of_level
 from grassvine.models.fold_in import (
     MATCHED,
     MATCHED_ALONE,
@@ -22,12 +21,19 @@ from grassvine.models.fold_in import (
     in_catalogue,
     joined,
 )
-from grassvine.models.new_rated_items import with_new_rated_items
-from grassvine.models.predictions import Predictions
-from grassvine.models.ranking import Best, Wanted, best_in_row, of_known
-from grassvine.models.ranking_model import Explanation, explained
-from grassvine.models.rating_parts import ItemPart, UserPart
-from grassvine.models.rating_scores import (
+from grassvine.models.ranking.best import Best, Wanted, best_in_row, of_known
+from grassvine.models.ranking.model import Explanation, explained
+from grassvine.models.ranking.recommendations import (
+    allowed_items,
+    popular_items,
+    recommendation_table,
+)
+from grassvine.models.ranking.scorers import FactorScorer
+from grassvine.models.ratings.deviations import deviations, deviations_of_level
+from grassvine.models.ratings.new_items import with_new_rated_items
+from grassvine.models.ratings.parts import ItemPart, UserPart
+from grassvine.models.ratings.predictions import Predictions
+from grassvine.models.ratings.scores import (
     Score,
     best_items,
     choices_of,
@@ -35,12 +41,6 @@ from grassvine.models.rating_scores import (
     ratings_beside,
     score_of,
 )
-from grassvine.models.recommendations import (
-    allowed_items,
-    popular_items,
-    recommendation_table,
-)
-from grassvine.models.scorers import FactorScorer
 from grassvine.models.unknown import (
     FALLBACK,
     OnUnknown,
@@ -405,7 +405,7 @@ class RatingsModel(Described):
         """Return the model with the items in these ratings that nobody had rated before.
 
         They are solved with users and all other items fixed
-        (:mod:`grassvine.models.new_rated_items`); users are not added. A model of the paper's
+        (:mod:`grassvine.models.ratings.new_items`); users are not added. A model of the paper's
         formulation stays as it is.
         """
         return with_new_rated_items(self, users, items, ratings)

@@ -12,7 +12,7 @@ import numpy as np
 
 from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array
-from grassvine.models.ranking import Best, ItemRows, Wanted
+from grassvine.models.ranking.best import Best, ItemRows, Wanted
 from grassvine.sums.implicit.ease import COUNT, ItemRegressions
 from grassvine.sums.implicit.model import ImplicitModel
 from grassvine.sums.implicit.problem import ImplicitProblem, solve_few

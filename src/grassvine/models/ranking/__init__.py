@@ -1,0 +1,1 @@
+"""Models that rank items, and what recommendations of any model share."""

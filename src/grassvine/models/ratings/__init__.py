@@ -1,0 +1,1 @@
+"""Models of ratings: predictions, recommendations and their accuracy."""
