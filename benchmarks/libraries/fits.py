@@ -128,6 +128,8 @@ def spark() -> Fit:
     """ALS on the processors of this machine; the session has begun, and the file is read."""
     session = module("pyspark.sql").SparkSession
     builder = session.builder.master("local[2]").config("spark.driver.memory", "5g")
+    # Every pass lengthens what Spark writes recursively; the usual stack is too small for 20.
+    builder = builder.config("spark.driver.extraJavaOptions", "-Xss64m")
     builder = builder.config("spark.ui.showConsoleProgress", "false")
     context = builder.config("spark.ui.enabled", "false").getOrCreate()
     context.sparkContext.setLogLevel("ERROR")
@@ -197,9 +199,9 @@ def ours(name: str, prepare: str = "ratings_of") -> Fit:
 
 
 def ours_on_ray() -> Fit:
-    """Agents on a Ray cluster that has begun; each reads its users' ratings from the file."""
+    """Agents on a cluster that has begun; each reads its users' ratings from the file."""
     options = {"include_dashboard": False, "logging_level": "ERROR", "log_to_driver": False}
-    module("ray").init(num_cpus=2, **options)
+    module("ray").init("local", num_cpus=2, **options)
     return ours("fit_on_ray", "parts_of")
 
 
