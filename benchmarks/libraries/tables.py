@@ -21,7 +21,7 @@ PLACES = 100
 N_LARGE = 96_000  # users of the large table, with about 20 million ratings
 N_TUNING = 9_600  # of them, on which both sides are tuned
 EACH = [{"strength": strength} for strength in (5.0, 10.0, 20.0, 40.0)]
-STEPS = [{"strength": a, "step": b} for a in (0.02, 0.05, 0.1) for b in (0.005, 0.01)]
+STEPS = [{"strength": a, "step": b} for a in (0.02, 0.05, 0.1) for b in (0.005, 0.01, 0.02)]
 RATINGS: Mapping[str, Contender] = {
     "ours, map": Contender("grassvine", EACH, (4, 6, 8, 10, 13, 16, 20, 30)),
     "ours, bayes": Contender("grassvine", [{}], (5, 7, 10, 13, 18, 26)),
@@ -48,7 +48,7 @@ EVENTS: Mapping[str, Contender] = {
     ),
     "implicit": Contender(
         "implicit",
-        [{"alpha": a, "strength": s} for a in (2.0, 5.0, 10.0) for s in (10.0, 60.0)],
+        [{"alpha": a, "strength": s} for a in (2.0, 5.0, 10.0) for s in (10.0, 60.0, 150.0)],
         (2, 3, 5, 8, 15),
     ),
 }
@@ -56,7 +56,7 @@ LARGE: Mapping[str, Contender] = {
     "ours on Ray": Contender("grassvine", EACH, (5, 6, 8, 10, 13), of_all=True),
     "pyspark": Contender(
         "pyspark",
-        [{"strength": strength} for strength in (0.02, 0.05, 0.1)],
+        [{"strength": strength} for strength in (0.05, 0.1, 0.2)],
         (4, 8, 12),
         of_all=True,
         repeats=1,
