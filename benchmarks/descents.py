@@ -18,17 +18,17 @@ from grassvine.baselines import rtrmc
 from grassvine.datasets import load_tasks
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.blas import one_blas_thread
-from grassvine.sums.conjugate_gradient import (
+from grassvine.sums.descent.conjugate_gradient import (
     Descent,
     DescentResult,
     Preconditioner,
     StoppingRule,
     conjugate_gradient,
 )
-from grassvine.sums.line_search import LONGEST, ROUNDING
+from grassvine.sums.descent.line_search import LONGEST, ROUNDING
+from grassvine.sums.descent.points import Point, evaluate
+from grassvine.sums.descent.preconditioners import KroneckerPreconditioner
 from grassvine.sums.own import Data, Own, own_problem
-from grassvine.sums.points import Point, evaluate
-from grassvine.sums.preconditioners import KroneckerPreconditioner
 from grassvine.sums.program import Iterate, first_part, flat, next_part, shaped
 
 STARTS = range(5)

@@ -26,7 +26,7 @@ from grassvine.foundations.arrays import Array
 from grassvine.foundations.files import write_whole
 from grassvine.report.chart import Curve, Level, Panel
 from grassvine.report.figure import draw
-from grassvine.sums.continuation import CompletedIterate
+from grassvine.sums.descent.continuation import CompletedIterate
 from grassvine.sums.program import Part, Program, ProgramOutcome, run_pooled
 
 SIZE, RANK = 1000, 5

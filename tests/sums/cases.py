@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from tests.samples import N_ITEMS, ratings, scarce_ratings, tasks
 from tests.sums.biased.test_method import table
+from tests.sums.components.test_eigenspace import sorted_samples
 from tests.sums.hierarchical.task_sets import N_FEATURES, alike
 from tests.sums.implicit.choices import events
 from tests.sums.incomplete.sample_sets import low_rank, with_holes
-from tests.sums.test_components import sorted_samples
 from tests.sums.test_validated import ITEMS, noisy, truth
 
 import grassvine as gv

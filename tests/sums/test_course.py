@@ -16,9 +16,10 @@ from grassvine.engines.in_process import LocalEngine, ThreadsEngine
 from grassvine.foundations.errors import AgentError, MessageError
 from grassvine.protocol.agent import State
 from grassvine.protocol.observers import AllFinished
-from grassvine.sums import SumAgent, descent
+from grassvine.sums import SumAgent
 from grassvine.sums.course import Course, Place, SharedPrograms
-from grassvine.sums.descent import Point
+from grassvine.sums.descent import rows
+from grassvine.sums.descent.rows import Point
 from grassvine.sums.program import Iterate, Program, ProgramOutcome, agree, all_reduce
 
 N_AGENTS = 4
@@ -89,7 +90,7 @@ def test_a_process_computes_each_step_once_and_forgets_it(monkeypatch: pytest.Mo
         assert len(evaluated) == int(run.states[0]["updates"][0]) - 1  # the first: statistics
         assert len({state["factors"].tobytes() for state in run.states}) == 1
     assert max(alive) <= 3
-    assert descent.Point is point
+    assert rows.Point is point
 
 
 def test_the_error_of_each_agent_is_its_own() -> None:

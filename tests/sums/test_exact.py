@@ -11,14 +11,14 @@ from grassvine.foundations.errors import MessageError, PlanError
 from grassvine.networks.tree import spanning_tree
 from grassvine.protocol import Message, StepReport, checked_message
 from grassvine.sums.agent import SumAgent
-from grassvine.sums.conjugate_gradient import (
+from grassvine.sums.descent.conjugate_gradient import (
     Descent,
     DescentResult,
     StoppingRule,
     conjugate_gradient,
 )
+from grassvine.sums.descent.preconditioners import IdentityPreconditioner, ItemScaling
 from grassvine.sums.own import Data, own_problem
-from grassvine.sums.preconditioners import IdentityPreconditioner, ItemScaling
 from grassvine.sums.program import (
     Iterate,
     Program,

@@ -17,8 +17,8 @@ from grassvine.foundations.errors import PlanError
 from grassvine.foundations.seeds import stream
 from grassvine.protocol.observers import AllFinished
 from grassvine.sums import Validated, validation
+from grassvine.sums.descent.points import Point
 from grassvine.sums.own import Data, Own, own_problem
-from grassvine.sums.points import Point
 from grassvine.sums.program import (
     ProgramOutcome,
     Subprogram,

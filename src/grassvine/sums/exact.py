@@ -23,19 +23,19 @@ from grassvine.problems.base import (
 )
 from grassvine.protocol.method import Setup
 from grassvine.sums.agent import SumAgent
-from grassvine.sums.components import principal_components
-from grassvine.sums.conjugate_gradient import (
+from grassvine.sums.components.eigenspace import principal_components
+from grassvine.sums.descent.conjugate_gradient import (
     Preconditioner,
     StoppingRule,
     conjugate_gradient,
 )
-from grassvine.sums.continuation import complete_by_rank
-from grassvine.sums.own import own_problem
-from grassvine.sums.preconditioners import (
+from grassvine.sums.descent.continuation import complete_by_rank
+from grassvine.sums.descent.preconditioners import (
     IdentityPreconditioner,
     ItemScaling,
     KroneckerPreconditioner,
 )
+from grassvine.sums.own import own_problem
 from grassvine.sums.program import (
     Iterate,
     Program,

@@ -10,7 +10,7 @@ U is orthonormal, so a user who rated a share p of the items has A_j ≈ pI, and
 shrinks its weights by about p / (p + λ/(1−λ)). This ratio is dimensionless, so λ/(1−λ) is searched
 among p·2^{−k}. A ridge μ need not be searched: the subspace for λ is that for μ = λ/(1−λ).
 
-The rank increases from 1 as in :mod:`grassvine.sums.continuation`. A descent stops when the
+The rank increases from 1 as in :mod:`grassvine.sums.descent.continuation`. A descent stops when the
 held-out error has stopped falling, and its result is its best point. At each rank that may be
 chosen, λ is decreased or increased until the error rises; each descent starts at the best point so
 far.
@@ -26,11 +26,11 @@ from grassvine.data import Ratings, hold_out_of_users
 from grassvine.foundations.arrays import Array
 from grassvine.problems.base import CompletesRatings, Problem
 from grassvine.protocol.agent import State
-from grassvine.sums.conjugate_gradient import Descent, StoppingRule, conjugate_gradient
-from grassvine.sums.continuation import widened
+from grassvine.sums.descent.conjugate_gradient import Descent, StoppingRule, conjugate_gradient
+from grassvine.sums.descent.continuation import widened
+from grassvine.sums.descent.points import Point
+from grassvine.sums.descent.preconditioners import ItemScaling
 from grassvine.sums.own import Data, Own, own_problem
-from grassvine.sums.points import Point
-from grassvine.sums.preconditioners import ItemScaling
 from grassvine.sums.program import (
     Iterate,
     Program,

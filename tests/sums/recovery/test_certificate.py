@@ -8,8 +8,8 @@ import pytest
 
 import grassvine as gv
 from grassvine.foundations.arrays import Array
-from grassvine.sums import continuation
-from grassvine.sums.continuation import CompletedIterate
+from grassvine.sums.descent import continuation
+from grassvine.sums.descent.continuation import CompletedIterate
 from grassvine.sums.program import ProgramOutcome, Subprogram, run_pooled
 from grassvine.sums.recovery import certificate
 

@@ -7,7 +7,7 @@ import pytest
 
 import grassvine as gv
 from grassvine.foundations.arrays import Array
-from grassvine.sums.preconditioners import unpacked
+from grassvine.sums.descent.preconditioners import unpacked
 from grassvine.sums.recovery.model import Counts, ItemPosterior, improved, pass_over
 
 N_ITEMS, N_USERS = 12, 30

@@ -15,7 +15,7 @@ from grassvine.peers.fit.plausible import require_plausible
 from grassvine.problems.base import Problem
 from grassvine.protocol.agent import State
 from grassvine.protocol.method import Method
-from grassvine.sums.common import CONTRADICTION
+from grassvine.sums.descent.reasons import CONTRADICTION
 from grassvine.sums.program import (
     Decision,
     Iterate,

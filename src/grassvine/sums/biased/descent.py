@@ -26,13 +26,13 @@ import numpy as np
 
 from grassvine.foundations.arrays import Array, as_matrix
 from grassvine.problems.base import Problem
-from grassvine.sums import descent
 from grassvine.sums.biased.problem import (
     BiasedCompletionProblem,
     BiasedModel,
     as_biased_problem,
 )
-from grassvine.sums.descent import Point
+from grassvine.sums.descent import rows as descent
+from grassvine.sums.descent.rows import Point
 from grassvine.sums.own import Data, Own, own_problem
 from grassvine.sums.program import (
     Iterate,

@@ -2,7 +2,7 @@ r"""Implicit feedback fitted by sums: F of :mod:`grassvine.sums.implicit.model` 
 
 Per evaluation the agents sum their users' costs, the gradient at the events (m×(r+1)) and the
 users' second moments M = Σ_j (w_j, s_j)(w_j, s_j)ᵀ; everybody adds the terms of all pairs and of
-the items, a₀XM + ρ_iX_i. The descent (:mod:`grassvine.sums.descent`) is preconditioned by
+the items, a₀XM + ρ_iX_i. The descent (:mod:`grassvine.sums.descent.rows`) is preconditioned by
 ((n_i/n + a₀)M + ρ_iI)⁻¹ for each item, about its second derivative at fixed users.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from grassvine.foundations.arrays import Array, as_matrix
 from grassvine.problems.base import Problem
-from grassvine.sums.descent import Point, Stopping, minimise
+from grassvine.sums.descent.rows import Point, Stopping, minimise
 from grassvine.sums.implicit.model import ImplicitModel, Strengths
 from grassvine.sums.implicit.problem import ImplicitProblem, as_implicit_problem
 from grassvine.sums.implicit.statistics import EventStatistics, event_statistics

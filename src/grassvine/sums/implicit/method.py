@@ -14,7 +14,7 @@ from grassvine.networks.tree import check_rounds
 from grassvine.problems.base import Problem
 from grassvine.protocol.method import Setup
 from grassvine.sums.agent import SumAgent
-from grassvine.sums.descent import Stopping
+from grassvine.sums.descent.rows import Stopping
 from grassvine.sums.implicit.descent import fit_implicit
 from grassvine.sums.implicit.problem import ImplicitProblem, as_implicit_problem
 from grassvine.sums.program import Program

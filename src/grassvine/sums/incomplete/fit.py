@@ -3,7 +3,7 @@
 First the number of factors is chosen: factor models with 0, 1, 2, 4, … factors are fitted to nine
 tenths of the known values, each from the one before, until the error at the others rises. The best
 is fitted to all of them. Then the components are those of the second moments expected under the
-model, by the method for complete samples (:mod:`grassvine.sums.components`).
+model, by the method for complete samples (:mod:`grassvine.sums.components.eigenspace`).
 """
 
 import math
@@ -16,7 +16,7 @@ import numpy as np
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import DataError
 from grassvine.foundations.seeds import stream
-from grassvine.sums.components import principal_components
+from grassvine.sums.components.eigenspace import principal_components
 from grassvine.sums.incomplete.descent import FactorIterate, Known, descend
 from grassvine.sums.incomplete.model import FactorModel
 from grassvine.sums.incomplete.moments import ExpectedMoments

@@ -15,7 +15,7 @@ import numpy as np
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.seeds import stream
 from grassvine.problems.base import CompletesRatings
-from grassvine.sums.directions import clipped_direction
+from grassvine.sums.descent.directions import clipped_direction
 from grassvine.sums.own import Data, Own
 from grassvine.sums.program import Iterate, Subprogram, agree, all_reduce, decide
 from grassvine.sums.recovery.model import (

@@ -17,9 +17,9 @@ import numpy as np
 from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array
 from grassvine.problems.base import CompletesRatings
+from grassvine.sums.descent.points import Point
+from grassvine.sums.descent.preconditioners import unpacked
 from grassvine.sums.own import Data, Own
-from grassvine.sums.points import Point
-from grassvine.sums.preconditioners import unpacked
 from grassvine.sums.program import Subprogram, all_reduce, decide
 
 SAFETY, ENOUGH = 4.0, 1e-3

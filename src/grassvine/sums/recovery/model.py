@@ -33,7 +33,7 @@ from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array
 from grassvine.problems.base import CompletesRatings
 from grassvine.problems.blocks import add_blocks, entries_of_block, user_blocks
-from grassvine.sums.preconditioners import unpacked
+from grassvine.sums.descent.preconditioners import unpacked
 
 # Relative to the mean squared rating: below is rounding.
 LEAST_VARIANCE = 1e-28

@@ -2,7 +2,7 @@
 
 from grassvine.peers.fit.learning import Learning
 from grassvine.peers.plan.messages.kind import MessageKind, one_number, variances
-from grassvine.sums.components import COLUMNS_PER_COMPONENT
+from grassvine.sums.components.eigenspace import COLUMNS_PER_COMPONENT
 
 
 def around_components(

@@ -36,7 +36,7 @@ from grassvine.foundations.arrays import Array
 from grassvine.foundations.blas import one_blas_thread_of_scipy
 from grassvine.foundations.seeds import stream
 from grassvine.problems.base import Eigenproblem, Problem
-from grassvine.sums.krylov import (
+from grassvine.sums.components.krylov import (
     KrylovSpace,
     eigenvectors,
     empty_space,

@@ -9,7 +9,7 @@ import grassvine as gv
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import PlanError
 from grassvine.foundations.seeds import stream
-from grassvine.sums.components import (
+from grassvine.sums.components.eigenspace import (
     COLUMNS_PER_COMPONENT,
     MAX_BLOCKS,
     MAX_ITEMS,

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 import grassvine as gv
-from grassvine.sums import continuation
-from grassvine.sums.conjugate_gradient import Descent
-from grassvine.sums.continuation import CompletedIterate
+from grassvine.sums.descent import continuation
+from grassvine.sums.descent.conjugate_gradient import Descent
+from grassvine.sums.descent.continuation import CompletedIterate
 from grassvine.sums.own import Data
 from grassvine.sums.program import (
     Decision,

@@ -9,15 +9,15 @@ from tests.samples import N_ITEMS, ratings
 import grassvine as gv
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.seeds import stream
-from grassvine.sums.line_search import (
+from grassvine.sums.descent.line_search import (
     LONGEST,
     MAX_SHORTER,
     Base,
     Found,
     line_search,
 )
+from grassvine.sums.descent.points import Point, evaluate
 from grassvine.sums.own import Data, own_problem
-from grassvine.sums.points import Point, evaluate
 from grassvine.sums.program import Iterate, Part, Subprogram
 
 GRASSMANN = gv.geometry.Grassmann()

@@ -9,7 +9,7 @@ import grassvine as gv
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.errors import PlanError
 from grassvine.foundations.seeds import stream
-from grassvine.sums.descent import Point, Stopping, minimise
+from grassvine.sums.descent.rows import Point, Stopping, minimise
 from grassvine.sums.program import (
     Iterate,
     Program,

@@ -6,8 +6,8 @@ r"""Preconditioned conjugate gradients on the Grassmann manifold, over sums of a
     d &= −z + β\,\mathrm{Proj}\,d_{old}, \qquad
         β = \max(0, ⟨z, g − \mathrm{Proj}\,g_{old}⟩ / ⟨z_{old}, g_{old}⟩)
 
-and then the minimum along d (:mod:`grassvine.sums.line_search`); there is no step size to choose.
-Most iterations take one sum, of m·r + r² + 2 numbers.
+and then the minimum along d (:mod:`grassvine.sums.descent.line_search`); there is no step size to
+choose. Most iterations take one sum, of m·r + r² + 2 numbers.
 
 The descent stops when the gradient norm ⟨z, g⟩^½ has fallen to a tolerance. Since M approximates
 the Hessian, ½⟨z, g⟩ approximates the remaining decrease in units of the cost, so the units of raw
@@ -24,10 +24,10 @@ import numpy as np
 from grassvine.foundations.arrays import Array
 from grassvine.geometry import Grassmann
 from grassvine.problems.base import LocalProblem
-from grassvine.sums.common import no_step_reason
-from grassvine.sums.line_search import ROUNDING, Base, line_search
+from grassvine.sums.descent.line_search import ROUNDING, Base, line_search
+from grassvine.sums.descent.points import Monitor, Point, evaluate
+from grassvine.sums.descent.reasons import no_step_reason
 from grassvine.sums.own import Own
-from grassvine.sums.points import Monitor, Point, evaluate
 from grassvine.sums.program import Iterate, Subprogram, agree, decide
 
 # A projected gradient below this fraction of the Euclidean gradient is rounding.

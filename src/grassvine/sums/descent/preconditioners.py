@@ -6,8 +6,8 @@ import numpy as np
 
 from grassvine.foundations.arrays import Array
 from grassvine.problems.base import CompletesRatings
+from grassvine.sums.descent.points import Point
 from grassvine.sums.own import Own
-from grassvine.sums.points import Point
 from grassvine.sums.program import Subprogram, all_reduce
 
 # Avoids division by zero for directions without weights and features without values.

@@ -14,7 +14,7 @@ import numpy as np
 
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.options import real_number, whole_number
-from grassvine.sums.common import no_step_reason
+from grassvine.sums.descent.reasons import no_step_reason
 from grassvine.sums.program import Iterate, Subprogram, agree, decide
 
 # The cost has converged when this many iterations together reduce it by less than the tolerance.

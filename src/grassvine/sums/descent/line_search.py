@@ -18,8 +18,8 @@ import numpy as np
 from grassvine.foundations.arrays import Array
 from grassvine.geometry import Grassmann
 from grassvine.problems.base import LocalProblem
+from grassvine.sums.descent.points import Monitor, Point, evaluate
 from grassvine.sums.own import Own
-from grassvine.sums.points import Monitor, Point, evaluate
 from grassvine.sums.program import Subprogram, agree, decide
 
 LONGEST = 0.8  # radians: the largest principal angle of a step

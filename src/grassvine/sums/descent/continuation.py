@@ -22,16 +22,16 @@ from grassvine.data.ratings import Ratings
 from grassvine.foundations.arrays import Array
 from grassvine.foundations.seeds import stream
 from grassvine.problems.base import CompletesRatings
-from grassvine.sums.conjugate_gradient import (
+from grassvine.sums.descent.conjugate_gradient import (
     Descent,
     DescentResult,
     StoppingRule,
     conjugate_gradient,
 )
-from grassvine.sums.directions import clipped_direction
+from grassvine.sums.descent.directions import clipped_direction
+from grassvine.sums.descent.points import Point
+from grassvine.sums.descent.preconditioners import ItemBlocks, ItemScaling
 from grassvine.sums.own import Data, Own, own_problem
-from grassvine.sums.points import Point
-from grassvine.sums.preconditioners import ItemBlocks, ItemScaling
 from grassvine.sums.program import (
     Iterate,
     Program,
