@@ -72,7 +72,7 @@ format: .venv/installed-dev  ## format, and fix what ruff can fix
 bench: .venv/installed-dev  ## benchmarks: ratios measured in one run
 	$(BIN)/python -m benchmarks
 
-bench-peers: .venv/installed-ray  ## other libraries beside ours, each in its own environment; about half an hour
+bench-peers: .venv/installed-ray  ## other libraries beside ours, each in its own environment; about ten minutes
 	$(BIN)/python -m benchmarks.libraries
 
 protos: .venv/installed-dev  ## generate the code of the frames between peers
