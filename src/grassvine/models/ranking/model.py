@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from grassvine.data.ids import UNKNOWN, Ids, as_column, ids_at
+from grassvine.data.ids import UNKNOWN, Ids, as_column
 from grassvine.data.ratings import Ratings
 from grassvine.foundations import picture
 from grassvine.foundations.arrays import Array, Indices
@@ -15,6 +15,7 @@ from grassvine.foundations.errors import DataError
 from grassvine.foundations.options import whole_number
 from grassvine.foundations.watch import Watch
 from grassvine.models.fold_in import UnknownItems, in_catalogue
+from grassvine.models.known import item_numbers, owner_column, required_private, user_numbers
 from grassvine.models.ranking.best import Best, Wanted, best_in_blocks, best_in_row, of_known
 from grassvine.models.ranking.new_items import with_new_items
 from grassvine.models.ranking.parts import RankedItems, RankedUsers
@@ -27,7 +28,6 @@ from grassvine.models.ranking.scorers import Scorer
 from grassvine.models.unknown import (
     FALLBACK,
     OnUnknown,
-    check_known,
     check_on_unknown,
     warn_unknown,
 )
@@ -154,7 +154,7 @@ class RankingModel(Described):
         """
         check_on_unknown(on_unknown)
         if users is None:
-            private = self._private("recommend for all users")
+            private = required_private(self.private, "recommend for all users")
             user = np.flatnonzero(private.counts > 0)
             asked = private.users.at(user)
         else:
@@ -171,7 +171,7 @@ class RankingModel(Described):
             scores[~known] = shares[items[~known]]
         return recommendation_table(
             asked,
-            lambda row: self._owners(user[row]),
+            lambda row: owner_column(self.private, user[row]),
             self.shared,
             items,
             {"score": scores},
@@ -194,7 +194,7 @@ class RankingModel(Described):
         wanted = Wanted(k, allowed, exclude_seen)
 
         def best(users: Indices) -> Best:
-            seen, scorer = self._private("recommend").seen, self.shared.scorer
+            seen, scorer = required_private(self.private, "recommend").seen, self.shared.scorer
             return best_in_blocks(
                 lambda _, events: scorer.best(events, wanted), seen, users, wanted, watch
             )
@@ -208,8 +208,8 @@ class RankingModel(Described):
         """
         owners = None if owner is None else [owner]
         number = self._users(as_column([user], "user"), "raise", owners)[0]
-        place = self._items(as_column([item], "item"))[0]
-        events = self._private("explain").seen.choose_users(np.array([number]))
+        place = item_numbers(self.shared, as_column([item], "item"), WHY_ITEM)[0]
+        events = required_private(self.private, "explain").seen.choose_users(np.array([number]))
         return explained(self.shared.scorer, self.shared.items, events, int(place))
 
     def similar_items(self, item: object, k: int = 10) -> "pl.DataFrame":
@@ -220,7 +220,7 @@ class RankingModel(Described):
         """
         import polars as pl
 
-        number = self._items(as_column([item], "item"))[0]
+        number = item_numbers(self.shared, as_column([item], "item"), WHY_ITEM)[0]
         values = self.shared.scorer.similarities(int(number))
         values[self.shared.counts == 0] = -np.inf
         values[number] = -np.inf
@@ -285,33 +285,4 @@ class RankingModel(Described):
 
     def _users(self, asked: "pl.Series", on_unknown: OnUnknown, owners: object = None) -> Indices:
         """Return indices of users, ``UNKNOWN`` for users without events."""
-        if self.private is None:
-            numbers, why = np.full(len(asked), UNKNOWN), "it was fitted or loaded without users"
-        else:
-            numbers = self.private.users.numbers(asked, "user", owners)
-            numbers = np.where(self.private.seen.counts_of(numbers) > 0, numbers, UNKNOWN)
-            why = WHY_USER
-        if on_unknown == "raise":
-            check_known("user", asked, numbers != UNKNOWN, why)
-        return numbers
-
-    def _items(self, asked: "pl.Series") -> Indices:
-        """Return indices of known items."""
-        numbers = self.shared.items.numbers(asked, "item")
-        numbers = np.where(self.shared.counts[numbers] > 0, numbers, UNKNOWN)
-        check_known("item", asked, numbers != UNKNOWN, WHY_ITEM)
-        return numbers
-
-    def _owners(self, user: Indices) -> "dict[str, pl.Series]":
-        """Return a column of the owners of users, if users are identified by id and owner."""
-        if self.private is None or self.private.users.owners is None:
-            return {}
-        return {"owner": ids_at(self.private.users.owners, user)}
-
-    def _private(self, wanted_for: str) -> RankedUsers:
-        if self.private is None:
-            raise DataError(
-                f"{wanted_for} needs users, but this model was fitted or loaded without them; "
-                "fold users in, or load its private part."
-            )
-        return self.private
+        return user_numbers(self.private, asked, on_unknown, owners, WHY_USER)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from grassvine.data.ids import UNKNOWN, Ids, as_column, ids_at
+from grassvine.data.ids import UNKNOWN, Ids, as_column
 from grassvine.data.ratings import Ratings
 from grassvine.foundations import picture
 from grassvine.foundations.arrays import Array, Indices
@@ -21,6 +21,7 @@ from grassvine.models.fold_in import (
     in_catalogue,
     joined,
 )
+from grassvine.models.known import item_numbers, owner_column, required_private, user_numbers
 from grassvine.models.ranking.best import Best, Wanted, best_in_row, of_known
 from grassvine.models.ranking.model import Explanation, explained
 from grassvine.models.ranking.recommendations import (
@@ -44,7 +45,6 @@ from grassvine.models.ratings.scores import (
 from grassvine.models.unknown import (
     FALLBACK,
     OnUnknown,
-    check_known,
     check_on_unknown,
     warn_unknown,
 )
@@ -53,6 +53,8 @@ from grassvine.sums.implicit.problem import events_of
 if TYPE_CHECKING:
     import polars as pl
 
+WHY_USER = "it has no ratings by such users"
+WHY_ITEM = "it has no ratings of such items"
 PAIRS = 1 << 14  # of users and items, whose factors are in memory at once
 
 
@@ -158,7 +160,7 @@ class RatingsModel(Described):
                 "pass one user and one item per pair."
             )
         user = self._users(asked_users, on_unknown, owners)
-        item = self._items(asked_items, on_unknown)
+        item = item_numbers(self.shared, asked_items, WHY_ITEM, on_unknown)
         has_user, has_item = user != UNKNOWN, item != UNKNOWN
         known = has_user & has_item
         if on_unknown == "warn":
@@ -261,7 +263,7 @@ class RatingsModel(Described):
         check_on_unknown(on_unknown)
         by = score_of(self, score)
         if users is None:
-            private = self._private("recommend for all users")
+            private = required_private(self.private, "recommend for all users")
             user = np.flatnonzero(private.counts > 0)
             asked = private.users.at(user)
         else:
@@ -275,7 +277,9 @@ class RatingsModel(Described):
         wanted = Wanted(k, allowed, exclude_seen)
 
         def best(users: Indices) -> Best:
-            return best_items(self, by, self._private("recommend"), users, wanted, watch)
+            return best_items(
+                self, by, required_private(self.private, "recommend"), users, wanted, watch
+            )
 
         items, scores = of_known(best, user, k)
         if on_unknown in FALLBACK and not known.all():
@@ -291,7 +295,7 @@ class RatingsModel(Described):
             columns |= ratings_beside(self, user, items)
         return recommendation_table(
             asked,
-            lambda row: self._owners(user[row]),
+            lambda row: owner_column(self.private, user[row]),
             self.shared,
             items,
             columns,
@@ -307,8 +311,8 @@ class RatingsModel(Described):
         choices = choices_of(self)
         owners = None if owner is None else [owner]
         number = self._users(as_column([user], "user"), "raise", owners)[0]
-        place = self._items(as_column([item], "item"), "raise")[0]
-        own = self._private("explain").seen.choose_users(np.array([number]))
+        place = item_numbers(self.shared, as_column([item], "item"), WHY_ITEM)[0]
+        own = required_private(self.private, "explain").seen.choose_users(np.array([number]))
         return explained(choices, self.shared.items, events_of(own), int(place))
 
     def similar_items(self, item: object, k: int = 10) -> "pl.DataFrame":
@@ -323,7 +327,7 @@ class RatingsModel(Described):
                 "the model has rank 0, biases alone, so no two items are more similar than others; "
                 "fit a model of a higher rank."
             )
-        number = self._items(as_column([item], "item"), "raise")[0]
+        number = item_numbers(self.shared, as_column([item], "item"), WHY_ITEM)[0]
         lengths = np.linalg.norm(self.shared.factors, axis=1)
         directions = self.shared.factors / np.where(lengths > 0.0, lengths, 1.0)[:, None]
         cosines = np.where(self.shared.counts > 0, directions @ directions[number], -np.inf)
@@ -337,8 +341,8 @@ class RatingsModel(Described):
         """Return the k users with the highest predicted rating of an item: user, score and rank."""
         import polars as pl
 
-        number = self._items(as_column([item], "item"), "raise")[0]
-        private = self._private("users_for")
+        number = item_numbers(self.shared, as_column([item], "item"), WHY_ITEM)[0]
+        private = required_private(self.private, "users_for")
         scores = private.weights @ self.shared.factors[number] + private.biases
         scores[private.counts == 0] = -np.inf
         if exclude_seen:
@@ -349,7 +353,7 @@ class RatingsModel(Described):
         return pl.DataFrame(
             {
                 "user": private.users.at(places),
-                **self._owners(places),
+                **owner_column(self.private, places),
                 "score": self.shared.clipped(values),
                 "rank": np.arange(1, len(places) + 1),
             }
@@ -431,37 +435,7 @@ class RatingsModel(Described):
 
     def _users(self, asked: "pl.Series", on_unknown: OnUnknown, owners: object = None) -> Indices:
         """Return indices of users, ``UNKNOWN`` for users without ratings."""
-        if self.private is None:
-            numbers, why = np.full(len(asked), UNKNOWN), "it was fitted or loaded without users"
-        else:
-            numbers = self.private.users.numbers(asked, "user", owners)
-            numbers = np.where(self.private.seen.counts_of(numbers) > 0, numbers, UNKNOWN)
-            why = "it has no ratings by such users"
-        if on_unknown == "raise":
-            check_known("user", asked, numbers != UNKNOWN, why)
-        return numbers
-
-    def _items(self, asked: "pl.Series", on_unknown: OnUnknown) -> Indices:
-        """Return indices of items, ``UNKNOWN`` for items without ratings."""
-        numbers = self.shared.items.numbers(asked, "item")
-        numbers = np.where(self.shared.counts[numbers] > 0, numbers, UNKNOWN)
-        if on_unknown == "raise":
-            check_known("item", asked, numbers != UNKNOWN, "it has no ratings of such items")
-        return numbers
-
-    def _owners(self, user: Indices) -> "dict[str, pl.Series]":
-        """Return a column of the owners of users, if users are identified by id and owner."""
-        if self.private is None or self.private.users.owners is None:
-            return {}
-        return {"owner": ids_at(self.private.users.owners, user)}
-
-    def _private(self, wanted_for: str) -> UserPart:
-        if self.private is None:
-            raise DataError(
-                f"{wanted_for} needs users, but this model was fitted or loaded without them; "
-                "fold users in, or load its private part."
-            )
-        return self.private
+        return user_numbers(self.private, asked, on_unknown, owners, WHY_USER)
 
 
 def _taken(values: Array, numbers: Indices, known: NDArray[np.bool_], otherwise: float) -> Array:
